@@ -114,7 +114,8 @@ def test_it_compacts_where_the_policy_does(text: str, environment: dict[str, str
 
 
 def test_a_new_session_has_no_log_yet(tmp_path: Path) -> None:
-    assert told(tmp_path, said(tmp_path / "none.jsonl", 96_000)) == "X · 48% of 200K · 1.50 USD"
+    given = said(tmp_path / "none.jsonl", 96_000)
+    assert told(tmp_path, given) == told(tmp_path, given | {"transcript_path": ""}) == "X · 48% of 200K · 1.50 USD"
 
 
 def test_the_agents_folder_may_be_elsewhere(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.counting.tokenizers import bare, own_tokenizer, tokenizer_of
+from ctxsim.counting.tokenizers import bare, own_tokenizer, relative, tokenizer_of
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,8 @@ def test_a_model_is_counted_by_its_vocabulary() -> None:
 @pytest.mark.parametrize("region", ["us", "us-gov", "eu", "apac", "jp", "au", "global"])
 def test_a_region_is_no_part_of_a_name(region: str) -> None:
     assert bare(f"{region}.anthropic.claude-sonnet-4-5-20250929-v1:0") == "claude-sonnet-4-5-20250929-v1:0"
+
+
+def test_one_vocabulary_counts_relative_to_another() -> None:
+    # By models.toml 1.548 and 0.992 per token of o200k_base.
+    assert relative("claude-opus-4-7", "gpt-4-turbo") == 1.548 / 0.992

@@ -58,6 +58,8 @@ def test_vocabulary_hash_is_the_one_tiktoken_expects() -> None:
     expected = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
     assert open_tokenizer("o200k_base").vocabulary_sha256 == expected
     assert open_tokenizer("tiktoken:o200k_base").vocabulary_sha256 == expected
+    # ctxsim's own file of measured pieces: a run names it.
+    assert open_tokenizer("claude_3").vocabulary_sha256.startswith("b31e597e089d8b9d")
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)

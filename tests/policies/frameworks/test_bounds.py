@@ -113,7 +113,9 @@ def written(items: Iterable[Item] | Stop | None) -> str:
         ("haystack-prune:context_window=300,min_tokens={},min_keep_steps=1*", "u10 c94 c94", "93:a([+(c 94:a(b(c"),
         ("haystack-prune:context_window=300,min_tokens=10,min_keep_steps={}*", "u10 c94 c94",
          "0:a([+(c 1:a([+(c 2:a(b(c"),
-        # A placeholder has 75 characters: 310 - 19 are 291, 0.7275 of the window.
+        # A placeholder has 75 characters.
+        ("haystack-prune:context_window=300,compact_at=0.1,min_tokens={}*", "u10 c75 c94", "1:a(b(c"),
+        # 310 - 19 are 291, 0.7275 of the window.
         ("haystack-prune:context_window=400,compact_to={},min_tokens=1,compact_at=0.1*", "u10 c94 c94 c94",
          "0.68:a([+([+(d 0.7:a([+([+(d 0.725:a([+([+(d 0.7275:a([+(c(d 0.74:a([+(c(d 0.77:a([+(c(d 0.78:a(b(c(d"),
         ("haystack-summarize:context_window=300,approximate_summary_tokens=60,compact_at=0.5,compact_to={}*",

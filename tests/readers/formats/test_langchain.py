@@ -138,7 +138,8 @@ def conversation(trace: str = "t1") -> list[Json]:
     found = messages("dumpd")
     late, early = (
         run("r2", found[:4], found[4], "09", trace, prompt_tokens=130, completion_tokens=3, total_cost=0.5),
-        run("r1", found[:2], found[2], "01", trace),
+        # What the message itself states has precedence.
+        run("r1", found[:2], found[2], "01", trace, prompt_tokens=91),
     )
     chain = {"id": "r0", "run_type": "chain", "trace_id": trace, "inputs": {}, "outputs": {}}
     return [chain, late, early]

@@ -185,6 +185,7 @@ SUMMARISED: dict[str, Any] = {
     "cost_summary_usd": (2_374 * 1 + 3 * 5) * 1e-6,
     # Without a cache all input is paid at 1. Requests: 2,010, 2,329, 2,440 - 319, 2,492 - 319.
     "cost_uncached_usd": 8_633e-6,
+    "cache_hit_ratio": None,
     "cost_usd": (8_633 + 175 + 2_389) * 1e-6,
     "compactions": 1,
     "items_dropped": 3,
