@@ -101,7 +101,7 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     like, paid = recorded(run)
     calls = int(like.calls_recorded.sum())
     if across:
-        note("Across compactions, keep-all sends the whole history, which the agent didn't; `recorded` is what it sent.")
+        note("Across compactions, keep-all sends the whole history; the agent didn't: `recorded` is what it sent.")
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:
