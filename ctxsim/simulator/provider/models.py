@@ -3,6 +3,7 @@
 genai-prices gives a model's prices on a day, by hour of the day, and all that it ever listed.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, time
@@ -85,7 +86,7 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
 
     First its maker's, then that of the seller whom the list's own lookup finds, then those that sell it by the name
     with its prefix. These come first in price for an inference profile of a region, and if the maker's entry fits a
-    name with a prefix only by a pattern.
+    name with a prefix only by a pattern. Bedrock's price of its own names, as in `global.anthropic.NAME`, comes last.
     """
     snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
     host, prefixed, rest = full.partition("/")
@@ -98,7 +99,8 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     sold = _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
     exact = made and made[0].id.lower().replace(".", "-") == name.replace(".", "-")
     own = made and not regional and (exact or not prefixed)
-    return made + sold, made + sold if own else sold + made
+    bedrock = _sold("aws", profile) if re.match(r"[a-z]+\.", profile) else []
+    return made + sold + bedrock, (made + sold if own else sold + made) + bedrock
 
 
 def _sold(seller: str, name: str) -> list[Any]:

@@ -36,6 +36,7 @@ def test_every_rule_says_where_it_is_from_and_of_when() -> None:
         ("deepseek-chat", "deepseek"), ("kimi-k2.7-code", "moonshot"), ("kimi-k3.1-pro", "moonshot-paid-writes"),
         ("glm-4.6", "zai"), ("grok-4.5", "xai"), ("MiniMax-M2", "minimax"), ("devstral-2512", "mistral"),
         ("qwen3-coder-plus", "alibaba"), ("somebody-else", "none"), ("openai/gpt-5.5", "openai"),
+        ("global.moonshotai.kimi-k3", "moonshot-paid-writes"), ("moonshotai.kimi-k2-thinking", "moonshot"),
         ("openrouter/google/gemini-2.5-pro", "google"), ("us.anthropic.claude-opus-4-6@20260101", "anthropic"),
     ],
 )  # fmt: skip
