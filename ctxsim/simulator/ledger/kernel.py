@@ -89,7 +89,6 @@ class Kernel:
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
         self._rule = load_vendor(provider.cache).cache
-        self._writes = self._rule.kind == "breakpoints" or self._rule.paid_writes
         self._caches: dict[str, Cache] = {}
         """By model: no model reads what another model wrote."""
         self._last_model = ""
@@ -219,7 +218,7 @@ class Kernel:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
         loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
         lost = round(split.read * loss.mean) if loss else 0
-        if self._writes:
+        if self._rule.bills_writes:
             return Split(split.read - lost, split.write + lost, split.uncached), lost
         return Split(split.read - lost, split.write, split.uncached + lost), lost
 
