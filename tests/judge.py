@@ -206,7 +206,9 @@ class Judge:
             return None
         (read, written, rest), _ = self.matched(request)
         text = MODES[self.provider.summaries](chosen, max_tokens, text_tokens, ())
-        usd = sum(self.usd((read, 0, written + rest), text_tokens(text)))
+        if not (self.cache.rule.implicit or self.cache.rule.paid_writes):
+            written, rest = 0, written + rest
+        usd = sum(self.usd((read, written, rest), text_tokens(text)))
         self.summaries.append((total, text_tokens(text), usd, refused, waited))
         return text
 

@@ -252,8 +252,8 @@ class Kernel:
     ) -> SummaryCall:
         """Request a summary, written as `mode` says: a request of its own with head, these items and a prompt.
 
-        The window and the rate limit hold for it. It reads what the cache holds of its prefix and writes nothing: a
-        prompt that isn't sent again isn't marked.
+        The window and the rate limit hold for it. It reads what the cache holds of its prefix, and writes only where
+        the vendor writes unasked: a prompt that isn't sent again isn't marked.
         """
         from ctxsim.simulator.provider.summaries import MODES, PROMPT
 
@@ -268,6 +268,7 @@ class Kernel:
         found, _ = self._matched(request)
         self._note_demand(found)
         text = MODES[mode](chosen, max_tokens, self._counter.text, wanted)
-        split = Split(found.read, 0, found.write + found.uncached)
+        unasked = self._rule.implicit or self._rule.paid_writes
+        split = found if unasked else Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)
         return SummaryCall(text, request.total, output, self._cost(split, output), verdict)
