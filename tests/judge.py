@@ -110,7 +110,7 @@ class Judge:
         """What a request takes from the bucket."""
         limit = self.provider.rate_limit
         assert limit is not None
-        return (classes[0] if limit.counts_cache_reads else 0) + classes[1] + classes[2] + limit.reserves_max_tokens
+        return max(sum(classes[0 if limit.counts_cache_reads else 1 :]), limit.reserves_max_tokens)
 
     def usd(self, classes: tuple[int, int, int], output: int) -> tuple[float, float, float, float]:
         """Dollars of each class, at flat prices."""

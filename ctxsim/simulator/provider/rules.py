@@ -37,8 +37,8 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("tokens_per_minute and requests_per_minute must be positive")
 
     def demand(self, split: Split) -> int:
-        """Tokens that a request takes from the bucket."""
-        return split.total - (0 if self.counts_cache_reads else split.read) + self.reserves_max_tokens
+        """Tokens that a request takes from the bucket: its input, or what is reserved for output if that is more."""
+        return max(split.total - (0 if self.counts_cache_reads else split.read), self.reserves_max_tokens)
 
     def describe(self) -> str:
         """Return the limit as text for people."""
