@@ -111,6 +111,8 @@ def test_how_long_an_entry_lives() -> None:
     openai = load_vendor("openai").cache
     assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
     assert openai.lifetime("gpt-4.1", long=True) == 86_400
+    kimi = load_vendor("moonshot").cache
+    assert [kimi.lifetime("kimi-k2.7-code", long=long) for long in (False, True)] == [300, 3_600]
     one = load_vendor("deepseek").cache
     assert one.lifetime("deepseek-chat", long=True) == one.lifetime("deepseek-chat", long=False) > 60, "it has but one"
 
