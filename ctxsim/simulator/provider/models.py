@@ -85,8 +85,9 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """The price list's entries for a model, and the same with the one first whose price is paid.
 
     First its maker's, then that of the seller whom the list's own lookup finds, then those that sell it by the name
-    with its prefix. These come first in price for an inference profile of a region, and if the maker's entry fits a
-    name with a prefix only by a pattern. Bedrock's price of its own names, as in `global.anthropic.NAME`, comes last.
+    with its prefix. These come first in price for an inference profile of a region, for a host of others' models, and
+    if the maker's entry fits a name with a prefix only by a pattern. Bedrock's price of its own names, as in
+    `global.anthropic.NAME`, comes last.
     """
     snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
     host, prefixed, rest = full.partition("/")
@@ -96,9 +97,11 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
     with suppress(LookupError):
         made.append(snapshot.find_provider_model(name, None, None, None)[1])
-    sold = _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
+    # OpenRouter takes what the maker takes.
+    hosted = [] if host in (maker, "openrouter") else _sold(host, rest)
+    sold = hosted + _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
     exact = made and made[0].id.lower().replace(".", "-") == name.replace(".", "-")
-    own = made and not regional and (exact or not prefixed)
+    own = made and not regional and not hosted and (exact or not prefixed)
     bedrock = _sold("aws", profile) if re.match(r"[a-z]+\.", profile) else []
     return made + sold + bedrock, (made + sold if own else sold + made) + bedrock
 

@@ -53,6 +53,8 @@ def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
     # Names as a router writes them, which their makers' lists lack.
     ("qwen/qwen3-coder-plus", 0.65, 3.25), ("openrouter/deepseek/deepseek-v4.1-flash", 0.21, 0.84),
     ("anthropic/claude-fable-5.1", 10.0, 50.0), ("claude-fable-5.1", 10.0, 50.0),
+    # Hosts take their own prices for open models.
+    ("groq/openai/gpt-oss-120b", 0.15, 0.6), ("fireworks/deepseek-v4-pro", 1.74, 3.48), ("gpt-oss-120b", 0.039, 0.18),
     # The maker's entry for such a name is of another model.
     ("mistralai/mistral-medium-3", 0.4, 2.0), ("deepseek/deepseek-r1-distill-qwen-1.5b", 0.18, 0.18),
 ])  # fmt: skip
