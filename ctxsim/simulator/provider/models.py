@@ -123,12 +123,14 @@ def _listed(model: str, on: date) -> Model | None:
     # The ordinary model's price, which the list gives for some fast modes, isn't theirs.
     fast = "-fast" in bare(model)
     prices = next((entry.prices for entry in paid if entry.prices and (not fast or "fast" in entry.id.lower())), None)
-    # A router's entry may lack the classes of cached tokens: they cost what the maker takes if input and output do.
+    # A seller's entry may lack classes of cached tokens: they cost what the maker takes if input and output do.
     for entry in entries:
         other = entry.prices
         alike = prices and other and (other.input, other.output) == (prices.input, prices.output)
         if prices and other and alike and prices.cache_read is None:
             prices = msgspec.structs.replace(prices, cache_read=other.cache_read, cache_write=other.cache_write)
+        if prices and other and alike and prices.cache_write_long is None:
+            prices = msgspec.structs.replace(prices, cache_write_long=other.cache_write_long)
     return msgspec.structs.replace(entries[0], window=window, prices=prices) if entries else None
 
 

@@ -63,6 +63,11 @@ def test_a_routers_name_has_a_price(name: str, price: float, output: float) -> N
     assert known and known.prices and (known.prices.input, known.prices.output) == (price, output)
 
 
+def test_a_host_writes_for_an_hour_as_the_maker_does() -> None:
+    known = find_model("anthropic/claude-sonnet-4.5:beta"), find_model("claude-sonnet-4.5")
+    assert all(one and one.prices and one.prices.cache_write_long == ((0, 6.0), (200_000, 12.0)) for one in known)
+
+
 @pytest.mark.parametrize(("name", "read"), [
     ("anthropic/claude-3.7-sonnet", 0.3), ("openai/gpt-4o-2024-08-06", 1.25),
 ])  # fmt: skip
