@@ -110,7 +110,7 @@ class Judge:
         """What a request takes from the bucket."""
         limit = self.provider.rate_limit
         assert limit is not None
-        return (classes[0] if limit.counts_cache_reads else 0) + classes[1] + classes[2] + limit.reserves_max_tokens
+        return max(sum(classes[0 if limit.counts_cache_reads else 1 :]), limit.reserves_max_tokens)
 
     def usd(self, classes: tuple[int, int, int], output: int) -> tuple[float, float, float, float]:
         """Dollars of each class, at flat prices."""
@@ -206,7 +206,9 @@ class Judge:
             return None
         (read, written, rest), _ = self.matched(request)
         text = MODES[self.provider.summaries](chosen, max_tokens, text_tokens, ())
-        usd = sum(self.usd((read, 0, written + rest), text_tokens(text)))
+        if not (self.cache.rule.implicit or self.cache.rule.paid_writes):
+            written, rest = 0, written + rest
+        usd = sum(self.usd((read, written, rest), text_tokens(text)))
         self.summaries.append((total, text_tokens(text), usd, refused, waited))
         return text
 

@@ -139,6 +139,7 @@ def cheapest_usd(provider: Provider) -> tuple[float, float]:
         steps = [rate if isinstance(rate, tuple) else ((0, rate),) for rate in rates if rate is not None]
         return min(price for rate in steps for _, price in rate) / 1e6
 
-    first = [rate for one in prices for rate in (one.input, None if provider.cache == "none" else one.cache_write)]
+    written = load_vendor(provider.cache).cache.bills_writes
+    first = [rate for one in prices for rate in (one.input, one.cache_write if written else None)]
     again = [None if provider.cache == "none" else one.cache_read for one in prices]
     return low(*first), low(*first, *again)

@@ -89,7 +89,6 @@ class Kernel:
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
         self._rule = load_vendor(provider.cache).cache
-        self._writes = self._rule.kind == "breakpoints" or self._rule.paid_writes
         self._caches: dict[str, Cache] = {}
         """By model: no model reads what another model wrote."""
         self._last_model = ""
@@ -219,7 +218,7 @@ class Kernel:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
         loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
         lost = round(split.read * loss.mean) if loss else 0
-        if self._writes:
+        if self._rule.bills_writes:
             return Split(split.read - lost, split.write + lost, split.uncached), lost
         return Split(split.read - lost, split.write, split.uncached + lost), lost
 
@@ -253,8 +252,8 @@ class Kernel:
     ) -> SummaryCall:
         """Request a summary, written as `mode` says: a request of its own with head, these items and a prompt.
 
-        The window and the rate limit hold for it. It reads what the cache holds of its prefix and writes nothing: a
-        prompt that isn't sent again isn't marked.
+        The window and the rate limit hold for it. It reads what the cache holds of its prefix, and writes only where
+        the vendor writes unasked: a prompt that isn't sent again isn't marked.
         """
         from ctxsim.simulator.provider.summaries import MODES, PROMPT
 
@@ -269,6 +268,7 @@ class Kernel:
         found, _ = self._matched(request)
         self._note_demand(found)
         text = MODES[mode](chosen, max_tokens, self._counter.text, wanted)
-        split = Split(found.read, 0, found.write + found.uncached)
+        unasked = self._rule.implicit or self._rule.paid_writes
+        split = found if unasked else Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)
         return SummaryCall(text, request.total, output, self._cost(split, output), verdict)

@@ -3,6 +3,7 @@
 genai-prices gives a model's prices on a day, by hour of the day, and all that it ever listed.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, time
@@ -84,8 +85,9 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """The price list's entries for a model, and the same with the one first whose price is paid.
 
     First its maker's, then that of the seller whom the list's own lookup finds, then those that sell it by the name
-    with its prefix. These come first in price for an inference profile of a region, and if the maker's entry fits a
-    name with a prefix only by a pattern.
+    with its prefix. These come first in price for an inference profile of a region, for a host of others' models, and
+    if the maker's entry fits a name with a prefix only by a pattern. Bedrock's price of its own names, as in
+    `global.anthropic.NAME`, comes last.
     """
     snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
     host, prefixed, rest = full.partition("/")
@@ -95,10 +97,13 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
     with suppress(LookupError):
         made.append(snapshot.find_provider_model(name, None, None, None)[1])
-    sold = _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
+    # OpenRouter takes what the maker takes.
+    hosted = [] if host in (maker, "openrouter") else _sold(host, rest)
+    sold = hosted + _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
     exact = made and made[0].id.lower().replace(".", "-") == name.replace(".", "-")
-    own = made and not regional and (exact or not prefixed)
-    return made + sold, made + sold if own else sold + made
+    own = made and not regional and not hosted and (exact or not prefixed)
+    bedrock = _sold("aws", profile) if re.match(r"[a-z]+\.", profile) else []
+    return made + sold + bedrock, (made + sold if own else sold + made) + bedrock
 
 
 def _sold(seller: str, name: str) -> list[Any]:
@@ -118,12 +123,14 @@ def _listed(model: str, on: date) -> Model | None:
     # The ordinary model's price, which the list gives for some fast modes, isn't theirs.
     fast = "-fast" in bare(model)
     prices = next((entry.prices for entry in paid if entry.prices and (not fast or "fast" in entry.id.lower())), None)
-    # A router's entry may lack the classes of cached tokens: they cost what the maker takes if input and output do.
+    # A seller's entry may lack classes of cached tokens: they cost what the maker takes if input and output do.
     for entry in entries:
         other = entry.prices
         alike = prices and other and (other.input, other.output) == (prices.input, prices.output)
         if prices and other and alike and prices.cache_read is None:
             prices = msgspec.structs.replace(prices, cache_read=other.cache_read, cache_write=other.cache_write)
+        if prices and other and alike and prices.cache_write_long is None:
+            prices = msgspec.structs.replace(prices, cache_write_long=other.cache_write_long)
     return msgspec.structs.replace(entries[0], window=window, prices=prices) if entries else None
 
 

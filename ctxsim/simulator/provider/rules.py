@@ -37,8 +37,8 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("tokens_per_minute and requests_per_minute must be positive")
 
     def demand(self, split: Split) -> int:
-        """Tokens that a request takes from the bucket."""
-        return split.total - (0 if self.counts_cache_reads else split.read) + self.reserves_max_tokens
+        """Tokens that a request takes from the bucket: its input, or what is reserved for output if that is more."""
+        return max(split.total - (0 if self.counts_cache_reads else split.read), self.reserves_max_tokens)
 
     def describe(self) -> str:
         """Return the limit as text for people."""
@@ -133,12 +133,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Counter(open_tokenizer(self.tokenizer), self.tokens_factor, known)
 
     def read_and_write_usd(self, input_tokens: int) -> tuple[float, float]:
-        """Return USD per token of a cache read and of a write (no cache: of input). `prices` must be known."""
+        """Return USD per token of a cache read and of a write; that of input where there is no cache, and for writes
+        that the vendor doesn't bill. `prices` must be known.
+        """
         prices = self.prices
         assert prices is not None
         read, write, plain, _ = rates_of(prices, self.long_cache)
-        if self.cache == "none":
-            read = write = plain
+        read = plain if self.cache == "none" else read
+        write = write if load_vendor(self.cache).cache.bills_writes else plain
         return rate_at(read, input_tokens) / 1e6, rate_at(write, input_tokens) / 1e6
 
     def describe(self) -> str:

@@ -118,6 +118,11 @@ class CacheRule(_Rule, frozen=True):
         """Tokens below which nothing is cached."""
         return first_fit(model, self.minimum_by_model, self.minimum_tokens)
 
+    @property
+    def bills_writes(self) -> bool:
+        """Whether what is written costs the price of writing, not that of input."""
+        return self.kind == "breakpoints" or self.paid_writes
+
     def keeps_responses(self, model: str) -> bool:
         """Whether the next request can read the answer too, not only what was sent."""
         return any(fits(model, pattern) for pattern in self.responses)

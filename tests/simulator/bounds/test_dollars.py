@@ -84,6 +84,7 @@ def test_what_a_recording_shows_as_read_may_be_read_in_its_first_request(call: i
     ({"cache": "anthropic", "prices": Prices(3.0, 15.0, 0.3, 3.75)}, (3e-6, 0.3e-6)),
     ({"cache": "anthropic", "prices": Prices(3.0, 15.0, 0.3, 2.0)}, (2e-6, 0.3e-6)),
     ({"cache": "openai", "prices": Prices(3.0, 15.0)}, (3e-6, 3e-6)),
+    ({"cache": "minimax", "prices": Prices(3.0, 15.0, 0.3, 2.0)}, (3e-6, 0.3e-6)),
     # The lowest rate that a request of any length can have.
     ({"cache": "anthropic", "prices": Prices(((0, 3.0), (9, 6.0)), 15.0, ((0, 0.4), (9, 0.2)))}, (3e-6, 0.2e-6)),
     # Or to any model of the session.

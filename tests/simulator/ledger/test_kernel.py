@@ -190,6 +190,20 @@ def test_a_summary_is_a_request_of_its_own() -> None:
     assert [item.place for item in kernel.request.items] == [0, 1, 2], "the conversation goes on as it was"
 
 
+@pytest.mark.parametrize(("cache", "read", "writes"), [
+    # 2,000 of the 2,200 tokens were sent before: OpenAI marks the end of each request itself, Moonshot writes the rest.
+    ("openai-paid-writes", 2_000, True), ("moonshot-paid-writes", 1_792, True), ("openai", 1_920, False),
+    ("anthropic", 2_000, False), ("none", 0, False),
+])  # fmt: skip
+def test_a_summary_pays_for_writing_where_the_vendor_writes_unasked(cache: str, read: int, writes: bool) -> None:
+    made = conversation(" a" * 198, "ok", system=" a" * 1_996)
+    _, kernel = begun(2, made, cache=cache, breakpoints="automatic", prices=DOLLAR)
+    cost = kernel.summarize(kernel.request.items, 50, (), "empty").cost
+    rest = 2_200 + COUNTER.text(PROMPT) - read
+    assert cost and (cost.read, cost.write) == (pytest.approx(read / 10), 2.0 * rest if writes else 0.0)
+    assert cost.uncached == (0.0 if writes else rest)
+
+
 def test_a_summary_after_a_call_is_not_read_as_the_call_was() -> None:
     # The log says that the second call read 64 tokens. Its request is an entry now, of 384 tokens in whole steps.
     calls = (MADE.calls[0], msgspec.structs.replace(MADE.calls[1], held=64), MADE.calls[2])

@@ -32,8 +32,8 @@ from ctxsim.simulator.replay import replay
             ),
             [2_004, 102, 52],
         ),
-        # Output that is reserved is asked for too.
-        (Provider(pace_s=10, rate_limit=RateLimit(1_000_000, reserves_max_tokens=500)), [2_504, 2_606, 2_658]),
+        # Output that is reserved is asked for instead where it is more.
+        (Provider(pace_s=10, rate_limit=RateLimit(1_000_000, reserves_max_tokens=2_110)), [2_110, 2_110, 2_158]),
     ],
 )  # fmt: skip
 def test_what_a_rate_limit_is_asked_for(provider: Provider, demands: list[int]) -> None:

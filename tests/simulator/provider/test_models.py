@@ -53,12 +53,19 @@ def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
     # Names as a router writes them, which their makers' lists lack.
     ("qwen/qwen3-coder-plus", 0.65, 3.25), ("openrouter/deepseek/deepseek-v4.1-flash", 0.21, 0.84),
     ("anthropic/claude-fable-5.1", 10.0, 50.0), ("claude-fable-5.1", 10.0, 50.0),
+    # Hosts take their own prices for open models.
+    ("groq/openai/gpt-oss-120b", 0.15, 0.6), ("fireworks/deepseek-v4-pro", 1.74, 3.48), ("gpt-oss-120b", 0.039, 0.18),
     # The maker's entry for such a name is of another model.
     ("mistralai/mistral-medium-3", 0.4, 2.0), ("deepseek/deepseek-r1-distill-qwen-1.5b", 0.18, 0.18),
 ])  # fmt: skip
 def test_a_routers_name_has_a_price(name: str, price: float, output: float) -> None:
     known = find_model(name)
     assert known and known.prices and (known.prices.input, known.prices.output) == (price, output)
+
+
+def test_a_host_writes_for_an_hour_as_the_maker_does() -> None:
+    known = find_model("anthropic/claude-sonnet-4.5:beta"), find_model("claude-sonnet-4.5")
+    assert all(one and one.prices and one.prices.cache_write_long == ((0, 6.0), (200_000, 12.0)) for one in known)
 
 
 @pytest.mark.parametrize(("name", "read"), [
@@ -83,7 +90,9 @@ def test_a_region_costs_more(prefix: str, price: float) -> None:
 def test_every_name_in_the_list_of_models_is_known() -> None:
     for host, model in all_models():
         known = find_model(f"{host}/{model.id}"), find_model(model.id)
-        assert not model.prices or all(one and one.prices for one in known[: 1 + (host == "openrouter")]), model.id
+        # Bedrock's own names need no prefix. It has none that begin with "regional.": "us." and others stand for it.
+        alone = host == "openrouter" or (host == "aws" and not model.id.startswith("regional."))
+        assert not model.prices or all(one and one.prices for one in known[: 1 + alone]), model.id
 
 
 def test_the_mark_of_a_long_window_is_no_part_of_a_name() -> None:

@@ -128,4 +128,8 @@ def test_what_a_request_takes_from_the_bucket() -> None:
     split = Split(read=1_000, write=200, uncached=30)
     assert RateLimit(1).demand(split) == 1_230
     assert RateLimit(1, counts_cache_reads=False).demand(split) == 230
-    assert RateLimit(1, counts_cache_reads=False, reserves_max_tokens=4).demand(split) == 234
+    # OpenAI documentation, Rate limits: the larger of max_tokens and the estimate of the request's own tokens.
+    reserved = (229, 230, 231, 5_000)
+    assert [RateLimit(1, counts_cache_reads=False, reserves_max_tokens=one).demand(split) for one in reserved] == [
+        230, 230, 231, 5_000,
+    ]  # fmt: skip

@@ -21,6 +21,8 @@ PRICES = Prices(input=((0, 3.0), (1_000, 6.0)), output=15.0, cache_read=0.3, cac
     ({"cache": "anthropic"}, 1_000, 0.3, 3.75), ({"cache": "anthropic", "long_cache": True}, 1_000, 0.3, 8.0),
     ({"cache": "none"}, 1_000, 3.0, 3.0), ({"cache": "none"}, 1_001, 6.0, 6.0),
     ({"cache": "openai", "prices": Prices(input=2.0, output=8.0)}, 10, 2.0, 2.0),
+    # MiniMax bills no writes of its automatic cache; the price listed is that of its explicit one.
+    ({"cache": "minimax"}, 1_000, 0.3, 3.0), ({"cache": "moonshot-paid-writes"}, 1_000, 0.3, 3.75),
     ({"cache": "anthropic", "long_cache": True, "prices": Prices(input=2.0, output=8.0, cache_write=2.5)}, 9, 2.0, 2.5),
     ({"cache": "anthropic", "prices": Prices(input=2.0, output=8.0, cache_write_long=4.0)}, 9, 2.0, 2.0),
 ])  # fmt: skip

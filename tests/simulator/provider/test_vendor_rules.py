@@ -36,6 +36,7 @@ def test_every_rule_says_where_it_is_from_and_of_when() -> None:
         ("deepseek-chat", "deepseek"), ("kimi-k2.7-code", "moonshot"), ("kimi-k3.1-pro", "moonshot-paid-writes"),
         ("glm-4.6", "zai"), ("grok-4.5", "xai"), ("MiniMax-M2", "minimax"), ("devstral-2512", "mistral"),
         ("qwen3-coder-plus", "alibaba"), ("somebody-else", "none"), ("openai/gpt-5.5", "openai"),
+        ("global.moonshotai.kimi-k3", "moonshot-paid-writes"), ("moonshotai.kimi-k2-thinking", "moonshot"),
         ("openrouter/google/gemini-2.5-pro", "google"), ("us.anthropic.claude-opus-4-6@20260101", "anthropic"),
     ],
 )  # fmt: skip
@@ -96,10 +97,22 @@ def test_kimi_k3_writes_what_it_does_not_read() -> None:
     assert all(row.tokens_uncached == 0 for row in rows[1:])
 
 
+def test_gemini_3_pro_reads_less_than_is_documented() -> None:
+    google = load_vendor("google").cache
+    models = ("gemini-3-pro-preview", "google/gemini-3-pro-preview", "gemini-2.5-pro", "gemini-3.1-pro-preview")
+    assert [google.minimum(model) for model in models] == [2_048, 2_048, 2_048, 4_096]
+    # The third request reads the 3,005 tokens of the second in whole steps.
+    transcript = conversation(" a" * 1_434, " a" * 100, system=" a" * 1_565)
+    rows = call_rows(transcript, "keep-all", cache="google", model="gemini-3-pro-preview")
+    assert [(row.tokens_sent, row.tokens_cache_read) for row in rows][1:] == [(3_005, 0), (3_107, 2_048)]
+
+
 def test_how_long_an_entry_lives() -> None:
     openai = load_vendor("openai").cache
     assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
     assert openai.lifetime("gpt-4.1", long=True) == 86_400
+    kimi = load_vendor("moonshot").cache
+    assert [kimi.lifetime("kimi-k2.7-code", long=long) for long in (False, True)] == [300, 3_600]
     one = load_vendor("deepseek").cache
     assert one.lifetime("deepseek-chat", long=True) == one.lifetime("deepseek-chat", long=False) > 60, "it has but one"
 
