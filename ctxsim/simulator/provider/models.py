@@ -23,7 +23,7 @@ from ctxsim.simulator.provider.vendor import Positive, load_vendor, vendor_of
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?.
+    """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?, and several patterns with commas.
 
     '' and None mean that a value is unknown. `effective` is the first day on which the entry holds.
     """
@@ -62,7 +62,7 @@ def _fitting(entries: tuple[Model, ...], model: str) -> list[Model]:
     return [
         entry
         for entry in entries
-        if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        if any(fnmatchcase(name, of(one)) for name in names for one in entry.id.split(",") for of in (str.lower, bare))
     ]
 
 
