@@ -1,13 +1,10 @@
 """Two runs side by side: what changed per policy, transcript by transcript, and whether that is more than noise."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, count
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,9 +13,6 @@ from ctxsim.answers.advice.intervals import bootstrap_mean, sign_flip
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run
 from ctxsim.results.frames import refused
-
-if TYPE_CHECKING:
-    import pandas
 
 COLUMNS = (
     "tokens_sum", "tokens_peak", "cost_usd", "cost_refetch_usd", "survival", "survival_loose", "cache_hit_ratio",
@@ -115,8 +109,9 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     same = same_transcripts(before, after)[0]
     for one, other in pairs or pairs_of(before, after):
         first, second = (
-            run.of(label).assign(refused=lambda part: refused(part), survival=_least_kept).set_index("transcript")
-            for run, label in ((before, one), (after, other))
+            # With summaries, survival is that of summaries which keep nothing: what a model's would keep is unknown.
+            part.assign(refused=refused(part), survival=part.survival_low.fillna(part.survival)).set_index("transcript")
+            for part in (before.of(one), after.of(other))
         )
         names = [name for name in first.index if same.get(name) in second.index]
         figures = (
@@ -138,11 +133,6 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             "both, or compare two folders of recordings"
         )
     return changes
-
-
-def _least_kept(part: pandas.DataFrame) -> pandas.Series[float]:
-    """Survival; with summaries, that of summaries which keep nothing: what a model's would keep is unknown."""
-    return part.survival_low.fillna(part.survival)
 
 
 def same_transcripts(before: Run, after: Run) -> tuple[dict[str, str], list[str]]:
