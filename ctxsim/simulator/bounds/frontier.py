@@ -77,11 +77,14 @@ def frontiers(
             calls.setdefault(source, set()).add(goal.call)
 
     def whole(first: Callable[[int, int], float], later: float) -> list[Keeping]:
-        return [
-            Keeping(source, tuple(_steps(sorted(wanted), born := sent[source], first(born, size[source]),
-                                         size[source] * later)))
-            for source, wanted in calls.items()
-        ]  # fmt: skip
+        # Each step keeps a result from one call that needs it to the next; the first one has its first request too.
+        found = []
+        for source, wanted in calls.items():
+            born, again = sent[source], size[source] * later
+            once, between = first(born, size[source]), pairwise([born - 1, *sorted(wanted)])
+            steps = ((call, (once if last < born else again) + (call - last - 1) * again) for last, call in between)
+            found.append(Keeping(source, tuple(steps)))
+        return found
 
     programmes = (Programme(whole(lambda _, tokens: tokens, 1), goals), Programme(whole(once, again), goals))
     prices = (1.0, again)
@@ -100,12 +103,6 @@ def _goals(references: References) -> list[Goal]:
     return [
         Goal(number, 1 / len(needs) / calls, need.sources) for number, needs in enumerate(by_call, 1) for need in needs
     ]
-
-
-def _steps(calls: Sequence[int], born: int, once: float, later: float) -> list[tuple[int, float]]:
-    """The price of keeping a result from one call that needs it to the next. It costs `once` in its first request."""
-    after = pairwise([born - 1, *calls])
-    return [(call, (once if last < born else later) + (call - last - 1) * later) for last, call in after]
 
 
 def least_usd(ledger: Ledger) -> Callable[[int, int], float]:
