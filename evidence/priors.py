@@ -151,9 +151,9 @@ def toml(title: str, source: str, day: str, tables: dict[str, list[msgspec.Struc
     lines = [f"# {title}", "# Written by: python -m evidence.priors FOLDER --write", ""]
     lines += [f'source = "{source}"', f"date = {day}"]
     for name, rows in tables.items():
-        for row in rows:
-            fields = msgspec.structs.asdict(row).items()
-            lines += ["", f"[[{name}]]", *(f"{key} = {_toml(value)}" for key, value in fields)]
+        fields = (msgspec.structs.asdict(row).items() for row in rows)
+        each = (", ".join(f"{key} = {_toml(value)}" for key, value in one) for one in fields)
+        lines += ["", f"{name} = [", *(f"    {{ {one} }}," for one in each), "]"]
     return "\n".join(lines) + "\n"
 
 

@@ -15,7 +15,6 @@ from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.results import Run, RunInfo
-from ctxsim.results.frames import recorded
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
 
 NOTES_SHOWN = 5
@@ -97,6 +96,8 @@ def tell_recorders(info: RunInfo) -> None:
 
 def tell_recorded(run: Run, across: bool = False) -> None:
     """Print how far keep-all's tokens and dollars are from the recorded ones, and which sizes were fitted to them."""
+    from ctxsim.answers.advice.advice import recorded
+
     rows = run.of(run.labels[0])
     like, paid = recorded(run)
     calls = int(like.calls_recorded.sum())

@@ -98,20 +98,8 @@ def _response(reply: Reply, status: str, output: list[dict[str, Any]]) -> dict[s
         "total_tokens": used.input + used.output,
     } if used else None  # fmt: skip
     return {
-        "id": f"resp_{reply.id}",
-        "object": "response",
-        "created_at": CREATED,
-        "status": status,
-        "error": None,
-        "incomplete_details": None,
-        "instructions": None,
-        "metadata": {},
-        "model": reply.model,
-        "output": output,
-        "parallel_tool_calls": True,
-        "temperature": None,
-        "tool_choice": "auto",
-        "tools": [],
-        "top_p": None,
+        "id": f"resp_{reply.id}", "object": "response", "created_at": CREATED, "status": status, "error": None,
+        "incomplete_details": None, "instructions": None, "metadata": {}, "model": reply.model, "output": output,
+        "parallel_tool_calls": True, "temperature": None, "tool_choice": "auto", "tools": [], "top_p": None,
         "usage": usage,
-    }
+    }  # fmt: skip

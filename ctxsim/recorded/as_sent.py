@@ -1,6 +1,6 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from itertools import pairwise
@@ -24,7 +24,6 @@ from ctxsim.transcript import UNLOGGED, Compaction, Media, Transcript
 
 GOOD_COUNT = 0.01
 """Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""
-
 
 EXPLAINED = 20
 """Unlogged clearings of one transcript that are explained; at further ones the whole history is taken to be gone."""
@@ -108,18 +107,18 @@ def with_unlogged_clearings(
         if this.call not in falls or this.recorded * _counted(last) >= CLEARED * last.recorded * _counted(this):
             continue
         missing = last.recorded + _counted(this) - _counted(last) - this.recorded
-        replace = partial(msgspec.structs.replace, transcript)
-        whole = Compaction(this.call, transcript.calls[this.call - 2].end)
-        ways = [replace(compactions=_in_order(transcript.compactions, whole))]
-        if len(found) < EXPLAINED:
-            ways.append(replace(compactions=_in_order(transcript.compactions, going_on(transcript, this.call))))
+        few = len(found) < EXPLAINED
+        cuts = [Compaction(this.call, transcript.calls[this.call - 2].end)]
+        cuts += [going_on(transcript, this.call)] if few else []
+        in_order = (sorted((*transcript.compactions, cut), key=lambda one: one.call) for cut in cuts)
+        ways = [msgspec.structs.replace(transcript, compactions=tuple(each)) for each in in_order]
+        if few:
             went = _oldest_results(transcript, this.call, missing, counter or provider.counter())
-            ways += [replace(cleared=(*transcript.cleared, *went))] if went else []
-            usual = [_hidden(compared[0]), _hidden_in_segment_of(this, transcript, provider, counter)]
-            hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in ways]
-            distances = [min(abs(tokens - other) for other in usual) for tokens in hidden]
-            ways = [ways[distances.index(min(distances))]]
-        (transcript,) = ways
+            ways += [msgspec.structs.replace(transcript, cleared=(*transcript.cleared, *went))] if went else []
+            hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in (transcript, *ways)]
+            far = [min(abs(tokens - usual) for usual in (_hidden(compared[0]), hidden[0])) for tokens in hidden[1:]]
+            ways = ways[far.index(min(far)) :]
+        transcript = ways[0]
         found.add(this.call)
         note = f"{UNLOGGED_CLEARING} before call {this.call} "
         # The reader may have added this note.
@@ -127,10 +126,6 @@ def with_unlogged_clearings(
             note += f"({last.recorded} to {this.recorded} tokens)"
             transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
     return transcript, frozenset(found)
-
-
-def _in_order(compactions: Sequence[Compaction], cut: Compaction) -> tuple[Compaction, ...]:
-    return tuple(sorted((*compactions, cut), key=lambda one: one.call))
 
 
 def _hidden_in_segment_of(call: Request, transcript: Transcript, provider: Provider, counter: Counter | None) -> int:

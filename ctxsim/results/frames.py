@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import types
 import typing
@@ -171,22 +170,3 @@ def refused(summary: Any) -> Any:
     known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
     # Earlier versions wrote no such column: it is missing in their runs.
     return known + summary.invalid_thinking.fillna(0).astype(int)
-
-
-def recorded(run: Any) -> tuple[Any, Any]:
-    """Return keep-all's rows whose tokens, and those whose dollars, can be compared with recorded ones.
-
-    Without those whose recorded model, tokenizer or prices aren't the ones that the user asked for.
-    """
-    rows = run.of(run.labels[0])
-    asked = {name for name, value in (run.info.setting or {}).get("overrides", {}).items() if value is not None}
-    if "model" in asked:
-        wanted = _undated(run.info.setting["overrides"]["model"])
-        rows = rows[[not isinstance(model, str) or _undated(model) == wanted for model in rows.model]]
-    paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
-    return rows[:0] if "tokenizer" in asked else rows, paid[:0] if "prices" in asked else paid
-
-
-def _undated(model: str) -> str:
-    """A model's name without a router's prefix and a date."""
-    return re.sub(r"-\d{4}-?\d\d-?\d\d$", "", model.rpartition("/")[2].lower())

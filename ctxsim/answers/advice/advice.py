@@ -7,7 +7,7 @@ loses least among those hardly dearer than the cheapest is taken. If no policy s
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -16,9 +16,9 @@ from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import Array, Pooled, figures_of
 from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
+from ctxsim.counting.tokenizers import DATED, bare
 from ctxsim.errors import unknown
 from ctxsim.results import Run
-from ctxsim.results.frames import recorded
 
 Goal = Literal["dollars", "kept", "tokens", "window"]
 
@@ -204,6 +204,21 @@ def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tupl
         return interval is None or interval[0] <= 0 <= interval[1]
 
     return tuple(label for label in labels if level(label, amount) and level(label, "kept"))
+
+
+def recorded(run: Run) -> tuple[Any, Any]:
+    """Return keep-all's rows whose tokens, and those whose dollars, can be compared with recorded ones: without those
+    whose recorded model, tokenizer or prices aren't the ones that the user asked for.
+    """
+    rows, asked = run.of(run.labels[0]), (run.info.setting or {}).get("overrides", {})
+    if model := asked.get("model"):
+        rows = rows[rows.model.fillna(model).map(_undated) == _undated(model)]
+    paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
+    return rows[:0] if asked.get("tokenizer") else rows, paid[:0] if asked.get("prices") else paid
+
+
+def _undated(model: str) -> str:
+    return DATED.sub("", bare(model))
 
 
 def off_recorded(run: Run) -> float | None:

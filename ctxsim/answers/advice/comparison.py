@@ -1,11 +1,10 @@
 """Two runs side by side: what changed per policy, transcript by transcript, and whether that is more than noise."""
 
-from __future__ import annotations
-
 import re
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, count
 
 import msgspec
 import numpy as np
@@ -14,9 +13,6 @@ from ctxsim.answers.advice.intervals import bootstrap_mean, sign_flip
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run
 from ctxsim.results.frames import refused
-
-if TYPE_CHECKING:
-    import pandas
 
 COLUMNS = (
     "tokens_sum", "tokens_peak", "cost_usd", "cost_refetch_usd", "survival", "survival_loose", "cache_hit_ratio",
@@ -113,8 +109,9 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     same = same_transcripts(before, after)[0]
     for one, other in pairs or pairs_of(before, after):
         first, second = (
-            run.of(label).assign(refused=lambda part: refused(part), survival=_least_kept).set_index("transcript")
-            for run, label in ((before, one), (after, other))
+            # With summaries, survival is that of summaries which keep nothing: what a model's would keep is unknown.
+            part.assign(refused=refused(part), survival=part.survival_low.fillna(part.survival)).set_index("transcript")
+            for part in (before.of(one), after.of(other))
         )
         names = [name for name in first.index if same.get(name) in second.index]
         figures = (
@@ -138,44 +135,31 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     return changes
 
 
-def _least_kept(part: pandas.DataFrame) -> pandas.Series[float]:
-    """Survival; with summaries, that of summaries which keep nothing: what a model's would keep is unknown."""
-    return part.survival_low.fillna(part.survival)
-
-
 def same_transcripts(before: Run, after: Run) -> tuple[dict[str, str], list[str]]:
     """Return which transcripts are in both runs, A's name with B's, and the names of those whose files differ.
 
     Those from the same bytes are the same, then those of the same name. Numbers in place of names pair nothing.
     """
     first, second = (_sources(run) for run in (before, after))
-    by_bytes = {source: name for name, source in second.items() if source}
     numbered = any(run.info.setting and not run.info.setting.get("text", True) for run in (before, after))
     found = {name: name for name, source in first.items()
              if source and not numbered and (second.get(name) or ("",))[0] == source[0]}  # fmt: skip
-    by_bytes = {source: name for source, name in by_bytes.items() if name not in found}
+    by_bytes = {source: name for name, source in second.items() if source and name not in found}
     found |= {name: by_bytes.pop(source) for name, source in first.items() if name not in found and source in by_bytes}
     left = set(second).difference(found.values())
-    alike = [name for name in first if name not in found and name in left]
-    if numbered and before.info.inputs != after.info.inputs:
-        alike = []
+    by_name = not numbered or before.info.inputs == after.info.inputs
+    alike = [name for name in first if by_name and name not in found and name in left]
     return found | {name: name for name in alike}, [name for name in alike if first[name] and second[name]]
 
 
 def _sources(run: Run) -> dict[str, tuple[str, int] | None]:
     """By transcript, the SHA-256 of its file, and which of the transcripts from these bytes it is; None if unknown."""
     rows = run.of(run.labels[0])
-    lengths = rows.calls.tolist()
-    found: list[tuple[str, int]] = []
-    met: Counter[str] = Counter()
-    for source in run.info.inputs:
-        calls = 0
-        while calls < source.calls and len(found) < len(lengths):
-            calls += lengths[len(found)]
-            found.append((source.sha256, met[source.sha256]))
-            met[source.sha256] += 1
-        # A transcript without rows, which failed or wasn't drawn: whose the other rows are can't be told.
-        if calls != source.calls:
-            return dict.fromkeys(rows.transcript)
-    whole = len(found) == len(lengths)
-    return dict(zip(rows.transcript, found, strict=True)) if whole else dict.fromkeys(rows.transcript)
+    upto = rows.calls.cumsum().tolist()
+    ends = list(accumulate(source.calls for source in run.info.inputs))
+    # With a transcript without rows, which failed or wasn't drawn, whose the other rows are can't be told.
+    if not {*ends} <= {0, *upto} or ends[-1:] != upto[-1:]:
+        return dict.fromkeys(rows.transcript)
+    hashes = [run.info.inputs[bisect_left(ends, end)].sha256 for end in upto]
+    met = defaultdict[str, Iterator[int]](count)
+    return {name: (sha256, next(met[sha256])) for name, sha256 in zip(rows.transcript, hashes, strict=True)}

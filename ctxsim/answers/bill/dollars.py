@@ -63,6 +63,7 @@ class PriceList:
 def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
     """The list prices, and whether they depend on the time of day."""
     from ctxsim.simulator.provider.models import find_model
+    from ctxsim.simulator.provider.prices import rates_of
 
     day = None if time_s is None else datetime.fromtimestamp(time_s, UTC).date()
     found = find_model(model, day, recorded=True)
@@ -71,10 +72,8 @@ def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
         return None, False
     timed = prices.hours and time_s is not None
     chosen = msgspec.structs.replace(prices, zero_s=0.0).at(time_s or 0.0) if timed else prices
-    write = chosen.cache_write if chosen.cache_write is not None else chosen.input
-    long = chosen.cache_write_long if chosen.cache_write_long is not None else write
-    read = chosen.cache_read if chosen.cache_read is not None else chosen.input
-    return Rates(read, write, long, chosen.input, chosen.output), bool(prices.hours)
+    (read, write, plain, output), (_, long, _, _) = (rates_of(chosen, lasting) for lasting in (False, True))
+    return Rates(read, write, long, plain, output), bool(prices.hours)
 
 
 def listed(one: Request | Response, rates: Rates | None) -> Paid:

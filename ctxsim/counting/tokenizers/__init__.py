@@ -20,8 +20,8 @@ DEFAULT = "o200k_base"
 CLAUDE = ("claude_3", "claude_4.7")
 """The vocabularies of Claude up to Opus 4.6, and from Opus 4.7 on."""
 
-DATED = re.compile(r"-20\d{6}$")
-"""Matches the date at the end of a model's name, as `-20250929`."""
+DATED = re.compile(r"-20\d\d(-?)\d\d\1\d\d$")
+"""Matches the date at the end of a model's name, as `-20250929` or `-2025-09-29`."""
 
 
 class Tokenizer(Protocol):

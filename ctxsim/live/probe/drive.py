@@ -85,12 +85,9 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
 
 def _file(known: AgentSettings, one: Setting, files: Mapping[str, str]) -> tuple[ConfigFile, str]:
     """Return a setting's configuration file and its name in `files`: one that is there, else the user's own file."""
-    fitting = [file for file in known.files if one.file and file.path.endswith(one.file)]
-    for file in fitting:
-        name = file.path.removeprefix("~/") if file.scope == "user" else f"folder:{file.path}"
-        if name in files:
-            return file, name
-    for file in fitting:
-        if file.scope == "user":
-            return file, file.path.removeprefix("~/")
-    raise CtxsimError(f"{known.agent}: no file is known that holds {one.key}")
+    fits = [file for file in known.files if one.file and file.path.endswith(one.file)]
+    named = [(file, file.path.removeprefix("~/") if file.scope == "user" else f"folder:{file.path}") for file in fits]
+    found = [pair for pair in named if pair[1] in files] or [pair for pair in named if pair[0].scope == "user"]
+    if not found:
+        raise CtxsimError(f"{known.agent}: no file is known that holds {one.key}")
+    return found[0]

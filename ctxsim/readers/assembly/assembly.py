@@ -222,21 +222,12 @@ class Assembly:
         if self._orphans:
             notes.append(f"{self._orphans} result(s) without a call left out")
         return Transcript(
-            name=self.name,
-            head=Head("\n\n".join(self.system), tuple(self.tools), recorded),
-            items=tuple(self.items),
-            calls=tuple(self._calls),
-            format=self.format,
-            parent=self.parent,
-            notes=tuple(notes),
-            compactions=tuple(self.compactions),
-            cleared=tuple(self._cleared),
-            carried=self._carried,
-            cost_usd=None if priced else self.cost_usd,
-            project=self.project,
-            version=self.version,
-            beside=tuple(self._beside),
-        )
+            name=self.name, head=Head("\n\n".join(self.system), tuple(self.tools), recorded),
+            items=tuple(self.items), calls=tuple(self._calls), format=self.format, parent=self.parent,
+            notes=tuple(notes), compactions=tuple(self.compactions), cleared=tuple(self._cleared),
+            carried=self._carried, cost_usd=None if priced else self.cost_usd, project=self.project,
+            version=self.version, beside=tuple(self._beside),
+        )  # fmt: skip
 
     def _take(self, call_id: str, tool: str) -> Item | None:
         calls = self._unanswered

@@ -113,14 +113,9 @@ class _Segment:
             calls=calls,
             notes=(*(whole.notes if number == 1 else ()), *self._notes(number, of, carried)),
             needles=tuple(self._needles()),
-            compactions=(),
-            cleared=(),
-            carried=carried,
-            after_compaction=self._after_compaction,
-            compacted_at=self._compacted_at(),
-            cost_usd=None,
-            beside=whole.beside if number == 1 else (),
-        )
+            compactions=(), cleared=(), carried=carried, after_compaction=self._after_compaction,
+            compacted_at=self._compacted_at(), cost_usd=None, beside=whole.beside if number == 1 else (),
+        )  # fmt: skip
 
     def _compacted_at(self) -> int | None:
         """Return the recorded input, in tokens, at which an automatic compaction ended the segment, or None."""

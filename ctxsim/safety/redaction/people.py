@@ -5,7 +5,6 @@ user chooses it, also of IP addresses, phone numbers and host names.
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 
 from ctxsim.safety.redaction.patterns import TABLE, compiled, part
 
@@ -28,7 +27,7 @@ def told_names(text: str) -> Iterator[str]:
             yield name
 
 
-def with_homes(text: str, stand_in: Callable[[str], str], hyphened: Mapping[str, str] = MappingProxyType({})) -> str:
+def with_homes(text: str, stand_in: Callable[[str], str], hyphened: Mapping[str, str] = {}) -> str:
     """Return a text with the account names of home folders replaced. `hyphened` is as `in_hyphens` returns it."""
     if not _ANY_HOME.search(text):
         return text

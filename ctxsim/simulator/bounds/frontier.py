@@ -7,7 +7,7 @@ docs/bounds.md.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import count
+from itertools import accumulate, count, pairwise
 from typing import Literal
 
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
@@ -58,10 +58,7 @@ def frontiers(
     arrived = [0] * (len(tokens_full) + 2)
     for place, tokens in size.items():
         arrived[sent[place]] += tokens
-    dialogue, results = [], 0
-    for number, tokens in enumerate(tokens_full, 1):
-        results += arrived[number]
-        dialogue.append(tokens - results)
+    dialogue = [tokens - results for tokens, results in zip(tokens_full, accumulate(arrived[1:]), strict=False)]
     answers = load_vendor(provider.cache).cache.keeps_responses(provider.model)
     alone = cache(lambda head: Request(ledger.frames, head).total)
     heads = [alone(call.head or transcript.head) for call in transcript.calls]
@@ -80,11 +77,14 @@ def frontiers(
             calls.setdefault(source, set()).add(goal.call)
 
     def whole(first: Callable[[int, int], float], later: float) -> list[Keeping]:
-        return [
-            Keeping(source, tuple(_steps(sorted(wanted), born := sent[source], first(born, size[source]),
-                                         size[source] * later)))
-            for source, wanted in calls.items()
-        ]  # fmt: skip
+        # Each step keeps a result from one call that needs it to the next; the first one has its first request too.
+        found = []
+        for source, wanted in calls.items():
+            born, again = sent[source], size[source] * later
+            once, between = first(born, size[source]), pairwise([born - 1, *sorted(wanted)])
+            steps = ((call, (once if last < born else again) + (call - last - 1) * again) for last, call in between)
+            found.append(Keeping(source, tuple(steps)))
+        return found
 
     programmes = (Programme(whole(lambda _, tokens: tokens, 1), goals), Programme(whole(once, again), goals))
     prices = (1.0, again)
@@ -103,16 +103,6 @@ def _goals(references: References) -> list[Goal]:
     return [
         Goal(number, 1 / len(needs) / calls, need.sources) for number, needs in enumerate(by_call, 1) for need in needs
     ]
-
-
-def _steps(calls: Sequence[int], born: int, once: float, later: float) -> list[tuple[int, float]]:
-    """The price of keeping a result from one call that needs it to the next. It costs `once` in its first request."""
-    found, last = [], born - 1
-    for call in calls:
-        first = once if last < born else later
-        found.append((call, first + (call - last - 1) * later))
-        last = call
-    return found
 
 
 def least_usd(ledger: Ledger) -> Callable[[int, int], float]:

@@ -99,18 +99,13 @@ def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> It
         item = edit.after or edit.before
         assert item is not None  # an edit has at least one side
         yield Event(
-            transcript=transcript,
-            policy=policy,
-            call=sent.call,
-            moment=made.moment,
-            item=item.place,
-            action=edit.action,
+            transcript=transcript, policy=policy, call=sent.call, moment=made.moment, item=item.place,
+            action=edit.action, reason=edit.reason,
             tokens_before=counter.item(edit.before) if edit.before else 0,
             tokens_after=counter.item(edit.after) if edit.after else 0,
-            reason=edit.reason,
             sources=" ".join(map(str, edit.after.sources)) if edit.after and edit.before is None else "",
             text=shown(edit.after.text) if edit.after else "",
-        )
+        )  # fmt: skip
 
 
 def edits_of(events: Sequence[Event]) -> tuple[int, int, int]:

@@ -43,18 +43,11 @@ def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
                 texts[source.place] = fold(content(source))
             rows.append(
                 NeedRow(
-                    transcript=transcript.name,
-                    call=number,
-                    detector=need.detector,
-                    kind=kind_of(need),
-                    age=need.age,
-                    depth=depth_in(need, texts[source.place]),
-                    tool=source.tool,
-                    item=source.place,
-                    sources=len(need.sources),
-                    atom=need.atom,
+                    transcript=transcript.name, call=number, detector=need.detector, kind=kind_of(need), age=need.age,
+                    depth=depth_in(need, texts[source.place]), tool=source.tool, item=source.place,
+                    sources=len(need.sources), atom=need.atom,
                 )
-            )
+            )  # fmt: skip
     return rows
 
 
@@ -67,18 +60,12 @@ def item_rows(transcript: Transcript, references: References, counter: Counter) 
             users.setdefault(place, []).append(number)
     return [
         ItemRow(
-            transcript=transcript.name,
-            item=item.place,
-            kind=item.kind,
-            tool=item.tool,
-            message=item.message,
-            first_call=sent[item.place],
-            tokens=counter.item(item),
-            used_by=" ".join(map(str, users.get(item.place, ()))),
-            text=shown(item.text),
+            transcript=transcript.name, item=item.place, kind=item.kind, tool=item.tool, message=item.message,
+            first_call=sent[item.place], tokens=counter.item(item),
+            used_by=" ".join(map(str, users.get(item.place, ()))), text=shown(item.text),
         )
         for item in transcript.items
-    ]
+    ]  # fmt: skip
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
@@ -166,18 +153,11 @@ class Losses:
             first = self._needles.first_sent[number]
             self.needles.append(
                 NeedleRow(
-                    transcript=self._transcript.name,
-                    policy=self._policy,
-                    needle=number,
-                    kind=needle.kind,
-                    depth=needle.depth,
-                    call=sent.call,
-                    age=sent.call - first,
-                    compactions=sum(call >= first for call in self._compacted),
-                    kept=kept,
-                    stale=stale,
+                    transcript=self._transcript.name, policy=self._policy, needle=number, kind=needle.kind,
+                    depth=needle.depth, call=sent.call, age=sent.call - first,
+                    compactions=sum(call >= first for call in self._compacted), kept=kept, stale=stale,
                 )
-            )
+            )  # fmt: skip
 
     def _form(self, place: int) -> str:
         """How an item left the view: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""

@@ -24,7 +24,7 @@ from ctxsim.simulator.provider.vendor import Positive, load_vendor, vendor_of
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?.
+    """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?, and several patterns with commas.
 
     '' and None mean that a value is unknown. `effective` is the first day on which the entry holds.
     """
@@ -63,7 +63,7 @@ def _fitting(entries: tuple[Model, ...], model: str) -> list[Model]:
     return [
         entry
         for entry in entries
-        if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        if any(fnmatchcase(name, of(one)) for name in names for one in entry.id.split(",") for of in (str.lower, bare))
     ]
 
 
@@ -131,7 +131,8 @@ def _listed(model: str, on: date) -> Model | None:
             prices = msgspec.structs.replace(prices, cache_read=other.cache_read, cache_write=other.cache_write)
         if prices and other and alike and prices.cache_write_long is None:
             prices = msgspec.structs.replace(prices, cache_write_long=other.cache_write_long)
-    return msgspec.structs.replace(entries[0], window=window, prices=prices) if entries else None
+    since = prices.effective if prices else None
+    return msgspec.structs.replace(entries[0], window=window, prices=prices, effective=since) if entries else None
 
 
 def _from_listed(model: Any, on: date) -> Model:
@@ -167,9 +168,11 @@ def find_model(
     listed = _listed(model, day)
     own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
     vendor = vendor_of(name)
-    if own is None and listed is None and added is None and not (recorded and vendor != "none"):
+    # An addition without a date only fills gaps.
+    by_date = sorted(filter(None, (listed, added)), key=lambda entry: entry.effective or date.min, reverse=True)
+    chosen = [*([own] if own else []), *by_date]
+    if not chosen and not (recorded and vendor != "none"):
         return None
-    chosen = [entry for entry in (own, *_by_date(listed, added)) if entry is not None]
     vendors = [own.vendor if own else "", *(entry.vendor for entry in chosen if entry.vendor != "none"), vendor]
     paid = next((entry for entry in chosen if entry.prices), Model(""))
     # A user's own entry without a date holds on every day.
@@ -180,14 +183,6 @@ def find_model(
         window=next((entry.window for entry in chosen if entry.window), None),
         prices=_dated(paid, day if by_day else None),
     )
-
-
-def _by_date(listed: Model | None, added: Model | None) -> tuple[Model | None, ...]:
-    """The list's entry and ours, the one in force last first; an addition without a date only fills gaps."""
-    if added is None or added.effective is None:
-        return listed, added
-    since = listed.prices.effective if listed and listed.prices else None
-    return (added, listed) if since is None or since < added.effective else (listed, added)
 
 
 def candidates(model: str, overrides: tuple[Model, ...] = ()) -> list[Prices]:
@@ -290,15 +285,9 @@ def _began(since: date | None, on: date) -> bool:
 
 
 def _prices(found: Any) -> Prices | None:
-    if found.input_mtok is None or found.output_mtok is None:
-        return None
-    return Prices(
-        input=_rate(found.input_mtok) or 0.0,
-        output=_rate(found.output_mtok) or 0.0,
-        cache_read=_rate(found.cache_read_mtok),
-        cache_write=_rate(found.cache_write_mtok),
-        cache_write_long=_rate(getattr(found, "cache_write_1h_mtok", None)),
-    )
+    classes = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
+    plain, output, read, write, long = (_rate(getattr(found, f"{name}_mtok", None)) for name in classes)
+    return None if plain is None or output is None else Prices(plain, output, read, write, long)
 
 
 def _rate(value: Any) -> Rate | None:

@@ -117,7 +117,7 @@ def _problems(items: list[Item], transcript: Transcript, start: int, touched: se
             if item.place not in touched:
                 yield f"item {item.place} changed without an edit in the audit trail"
     for item in items:
-        if item.synthetic and any(not 0 <= source < start and source >= 0 for source in item.sources):
+        if item.synthetic and any(source >= start for source in item.sources):
             yield f"synthetic item {item.place} names sources that don't exist"
     missing = set(range(start)) - set(places) - touched
     if any(transcript.items[place].kind != "reasoning" for place in missing):

@@ -38,7 +38,7 @@ class Moments:
         for link in self.links:
             link.attach(sees)
             guarded(link, "start")
-        sees.say = self._say
+        sees.say = lambda text: self.tally.said.append(text)
         self._limiting = [link for link in self.links if _has(link, "on_tool_result")]
         self._deciding = [
             (link, _has(link, "threshold"))
@@ -55,9 +55,6 @@ class Moments:
         self.tally = Tally()
         self._lasting = True
         """Whether all edits of the present request outlast it."""
-
-    def _say(self, text: str) -> None:
-        self.tally.said.append(text)
 
     @property
     def threshold(self) -> float | None:

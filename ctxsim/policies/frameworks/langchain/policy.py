@@ -164,8 +164,7 @@ class _Summarizing(OfLangchain, abstract=True):
         return view
 
     def _last_reported(self, found: Sequence[Message]) -> int:
-        last = next((message for message in reversed(found) if message.role == "assistant"), None)
-        return self._of(last) if last else 0
+        return next((self._of(message) for message in reversed(found) if message.role == "assistant"), 0)
 
     def _of(self, message: Message) -> int:
         return self._reported.get(message.items[0].message, 0) if message.role == "assistant" else 0
@@ -179,12 +178,26 @@ class _Summarizing(OfLangchain, abstract=True):
             return size
         return math.ceil(size * min(1.25, max(1.0, self._of(found[last]) / before)))
 
-    def _start(self, found: Sequence[Message], keep: int) -> int:
-        """The first of the newest messages that fit `keep` tokens, which aren't scaled; at least the last one stays."""
-        if self._size(found) <= keep:
+    def _start(self, found: Sequence[Message], keep: int, tokens: int) -> int:
+        """The first of the newest `keep` messages; if that is 0, of those that fit `tokens`, which aren't scaled, at
+        least the last one.
+        """
+        if keep:
+            return summary_start(found, max(0, len(found) - keep))
+        if self._size(found) <= tokens:
             return 0
-        start = first_that(lambda n: counted(self.sees, found[n:]) <= keep, 0, len(found))
+        start = first_that(lambda n: counted(self.sees, found[n:]) <= tokens, 0, len(found))
         return summary_start(found, max(0, min(start, len(found) - 1)))
+
+    def _summarized(self, view: View, found: list[Message], start: int, most: int, trim: int = 0) -> View:
+        """A summary in the place of the messages before `start`, written by their newest `trim` tokens (0: by all)."""
+        if start <= 0:
+            return view
+        seen = newest(found[:start], trim, self._size, ["human"], allow_partial=True) if trim else found[:start]
+        text = self.sees.summarize(items_of(seen), most) if seen else TOO_LONG
+        if text is None:
+            return view
+        return in_place_of(view, found[:start], SUMMARY + text, f"{self.threshold():,.0f} tokens or more")
 
 
 class LangchainSummarize(_Summarizing):
@@ -212,19 +225,8 @@ class LangchainSummarize(_Summarizing):
         found = messages(view)
         if not self._fires(found):
             return view
-        if self.keep_tokens:
-            start = self._start(found, self.keep_tokens)
-        else:
-            start = summary_start(found, max(0, len(found) - self.keep))
-        if start <= 0:
-            return view
-        seen = found[:start]
-        if self.trim_tokens_to_summarize:
-            seen = newest(seen, self.trim_tokens_to_summarize, self._size, ["human"], allow_partial=True)
-        text = self.sees.summarize(items_of(seen), self.max_tokens) if seen else TOO_LONG
-        if text is None:
-            return view
-        return in_place_of(view, found[:start], SUMMARY + text, f"{self.threshold():,.0f} tokens or more")
+        start = self._start(found, 0 if self.keep_tokens else self.keep, self.keep_tokens)
+        return self._summarized(view, found, start, self.max_tokens, self.trim_tokens_to_summarize)
 
     def _fires(self, found: Sequence[Message]) -> bool:
         if self.trigger_messages and len(found) >= self.trigger_messages:
@@ -262,17 +264,12 @@ class Deepagents(_Summarizing):
         head = self.sees.head
         size = self._size(found, head.system, self.sees.estimator.text("".join(head.tools)))
         by_usage = self._last_reported(found) >= int(self.trigger * self.sees.window)
-        return self._summarized(view, found) if by_usage or size >= self.threshold() else view
+        return self._shortened(view) if by_usage or size >= self.threshold() else view
 
     def on_overflow(self, view: View, error: Overflow) -> View:
-        return self._summarized(view, messages(view))
+        return self._shortened(view)
 
-    def _summarized(self, view: View, found: list[Message]) -> View:
-        if self.keep_messages:
-            start = summary_start(found, max(0, len(found) - self.keep_messages))
-        else:
-            start = self._start(found, int(self.keep * self.sees.window))
-        text = self.sees.summarize(items_of(found[:start]), self.max_tokens) if start > 0 else None
-        if text is None:
-            return view
-        return in_place_of(view, found[:start], SUMMARY + text, f"{self.threshold():,.0f} tokens or more")
+    def _shortened(self, view: View) -> View:
+        found = messages(view)
+        start = self._start(found, self.keep_messages, int(self.keep * self.sees.window))
+        return self._summarized(view, found, start, self.max_tokens)
