@@ -20,7 +20,7 @@ import ctxsim
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.verdict import verdict
 from ctxsim.cli.report import command as report
-from ctxsim.policies import Surroundings, open_policies, registered_policies
+from ctxsim.policies import Surroundings, open_policies, open_policy, registered_policies
 from ctxsim.report.page_parts import MOST_ROWS
 from ctxsim.results import read_run
 from evidence.agents import equality, listing, table
@@ -256,6 +256,14 @@ def test_numbers_agree_between_pages() -> None:
 def test_how_large_a_run_fits_a_page_is_said_alike() -> None:
     for told in (str(report.help), (DOCS / "output.md").read_text(encoding="utf-8")):
         assert f"{MOST_ROWS:,}" in told and "thousand" not in told
+
+
+def test_labels_are_shown_as_the_page_of_settings_says() -> None:
+    page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    told = re.findall(r"--policy (\S+) +# shown \w+ (\S+?)(?:,\.\.\.)?$", page, re.MULTILINE)
+    assert len(told) == 2
+    for label, shown_as in told:
+        assert open_policy(label).short.startswith(f"claude-code:{shown_as}")
 
 
 def test_every_library_says_what_it_serves() -> None:
