@@ -181,7 +181,7 @@ class Judge:
         if self.last and self.model != self.last_model:
             return "another model than that of the request before"
         if self.last and same < 2:
-            return f"another {('tools', 'system prompt')[same]} than in the request before"
+            return f"{('other tools', 'another system prompt')[same]} than in the request before"
         if self.last and same == len(self.last):
             return (
                 "lifetime"

@@ -19,7 +19,9 @@ import yaml
 import ctxsim
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.verdict import verdict
-from ctxsim.policies import Surroundings, open_policies, registered_policies
+from ctxsim.cli.report import command as report
+from ctxsim.policies import Surroundings, open_policies, open_policy, registered_policies
+from ctxsim.report.page_parts import MOST_ROWS
 from ctxsim.results import read_run
 from evidence.agents import equality, listing, table
 from evidence.environment import SERVES
@@ -249,6 +251,19 @@ def test_numbers_agree_between_pages() -> None:
     said = number(readme, r"chars/4 is off by (\d+ % per request. For \d+ %) of requests, it misses")
     # 10.5 is 10 here: half to even.
     assert said == f"{round(float(mape))} % per request. For {round(float(unsafe))} %"
+
+
+def test_how_large_a_run_fits_a_page_is_said_alike() -> None:
+    for told in (str(report.help), (DOCS / "output.md").read_text(encoding="utf-8")):
+        assert f"{MOST_ROWS:,}" in told and "thousand" not in told
+
+
+def test_labels_are_shown_as_the_page_of_settings_says() -> None:
+    page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    told = re.findall(r"--policy (\S+) +# shown \w+ (\S+?)(?:,\.\.\.)?$", page, re.MULTILINE)
+    assert len(told) == 2
+    for label, shown_as in told:
+        assert open_policy(label).short.startswith(f"claude-code:{shown_as}")
 
 
 def test_every_library_says_what_it_serves() -> None:

@@ -43,13 +43,13 @@ def command(
     run: Path, only: str, out: Path | None, word: str, policies: tuple[str, ...], by: tuple[str, ...],
     goal: str, form: str,
 ) -> None:  # fmt: skip
-    """Show RUN, a folder that bench wrote, as an HTML page, as pictures, or as lists of what was lost.
+    """Show RUN, a run's folder, as an HTML page, as pictures, or as lists of what was lost.
 
-    The page is one self-contained file that shows any transcript. If there are more than about a thousand, it holds the
-    largest ones, or those of --transcript. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files
-    for a column of 8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its
-    request no longer held. The lists group losses by age (calls since the result), depth
-    (place in the result), kind, tool, and form (truncated, summarised or dropped).
+    The page is one self-contained file that shows any transcript. If calls times policies exceed 400,000, it holds only
+    the largest transcripts. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files for a column of
+    8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its request no longer
+    held. The lists group losses by age (calls since the result), depth (place in the result), kind, tool, and form
+    (truncated, summarised or dropped).
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),

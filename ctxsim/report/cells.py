@@ -157,7 +157,8 @@ EVERY: tuple[Column, ...] = (
     Column("kept_loose", "loose", "kept, for quotations", kind="counted", form=PERCENT, of=_mean("survival_loose")),
     Column("kept_fresh", "fresh", "kept, for the newest results", kind="counted", form=PERCENT,
            of=_mean("survival_fresh")),
-    Column("missed", "missed", "share of the edited results that held a lost identifier", kind="counted", of=_missed),
+    Column("missed", "missed", "edited results that held a lost identifier / all edited results",
+           kind="counted", of=_missed),
     Column("least_tokens", "least", "the least input that keeps as much, by removing whole results; share of "
            "keep-all's", kind="counted", form=PERCENT, of=_frontier("tokens_frontier_results")),
     Column("least_tokens_any", "by any", "the least input that keeps as much, by any means; share of keep-all's",

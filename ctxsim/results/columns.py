@@ -86,7 +86,7 @@ class CallRow(OfPolicy, frozen=True):
     tokens_uncached: Annotated[int, ModelledTokens, "input neither read from the cache nor written to it"]
     tokens_rewritten: Annotated[int, ModelledTokens, "input that was in the cache and had to be written again"]
     cache_break: Annotated[
-        str, Fact, "why input was written again: an edit's reason, lifetime, reach, tools, prompt or a recorded miss"
+        str, Fact, "why input was rewritten: an edit's reason, lifetime, reach, model, tools, prompt or a recorded miss"
     ]
     tokens_output: Annotated[
         int, Counted, "size of the response: the recorded size where it is trusted, else the count"

@@ -10,6 +10,7 @@ import pytest
 from evidence.thinking import table
 
 PAGE = Path(__file__).parents[2] / "evidence" / "thinking.md"
+DOCS = Path(__file__).parents[2] / "docs" / "thinking.md"
 
 
 def by_call(text: str) -> dict[str, str]:
@@ -20,7 +21,10 @@ def by_call(text: str) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_the_published_rows_are_what_the_command_prints() -> None:
-    names = ("anthropic-compact", "claude-code", "fifo", "mask", "max-result-chars", "summary", "truncate-after-use")
+    names = (
+        "anthropic-compact", "claude-code", "fifo", "langchain-summarize", "mask", "max-result-chars", "pydantic-clear",
+        "summary", "token-budget", "truncate-after-use",
+    )  # fmt: skip
     made, text = table(names), PAGE.read_text(encoding="utf-8")
     rows, page = by_call(made), " ".join(text.split())
     assert rows.items() <= by_call(text).items() and len(by_call(text)) > 30
@@ -29,3 +33,14 @@ def test_the_published_rows_are_what_the_command_prints() -> None:
     assert len(rows) + len(listed) == len(names)
     for kind, name in listed:
         assert name in page.partition(f"{kind}: ")[2].partition(".")[0], name
+
+
+def test_the_docs_name_policies_in_the_rows_of_their_first_refused_calls() -> None:
+    first = {one.partition("`")[2].partition("`")[0].partition(":")[0]: call
+             for one, call in by_call(PAGE.read_text(encoding="utf-8")).items()}  # fmt: skip
+    rows = re.findall(r"^\| (\d+) to (\d+) \| (.*) \|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    named = [(name, int(low), int(high)) for low, high, text in rows for name in re.findall("`([^`]+)`", text)]
+    assert len(rows) == 3 and len(named) > 15
+    assert not [name for name, low, high in named if not low <= int(first[name]) <= high]
+    refused = sorted(int(call) for call in first.values() if call != "never")
+    assert refused[0] == int(rows[0][0]) and refused[-1] == int(rows[-1][1])

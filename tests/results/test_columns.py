@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from ctxsim.results import run_info
-from ctxsim.results.columns import Dollars, Fact, Number, OfPolicy, column, described
+from ctxsim.results.columns import CallRow, Dollars, Fact, Number, OfPolicy, column, described
 from ctxsim.results.run_info import RunInfo, is_as_set, is_nothing
+from ctxsim.simulator.ledger.kernel import CAUSES
 
 
 class One(OfPolicy, frozen=True):
@@ -29,6 +30,12 @@ def test_every_column_is_described_with_its_type() -> None:
         ("kept", "bool?", "fact", "", "whether it was kept"),
         ("share", "float", "counted", "share of all", "how much"),
     ]  # fmt: skip
+
+
+def test_the_column_of_cache_breaks_names_every_cause() -> None:
+    (meaning,) = [told for name, *_, told in described(CallRow) if name == "cache_break"]
+    for cause, word in zip(CAUSES, ("miss", "model", "tools", "prompt", "lifetime", "reach"), strict=True):
+        assert word in meaning, cause
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ def test_why_a_cache_did_not_hold_is_told_without_a_policys_words() -> None:
     told = without_text(was, "").tables.calls.to_pandas()
     assert not failed
     assert list(told[told.policy == "keep-all"].cache_break) == [
-        "", "another tools than in the request before", "another system prompt than in the request before",
-        "another tools than in the request before",
+        "", "other tools than in the request before", "another system prompt than in the request before",
+        "other tools than in the request before",
     ]  # fmt: skip
     assert set(told[told.policy != "keep-all"].cache_break) - set(told[told.policy == "keep-all"].cache_break) <= {
         "edit"

@@ -23,7 +23,7 @@ PROMPT_PLACE = -(1 << 40)
 
 MISSED = "the provider's cache missed, as recorded"
 OTHER_MODEL = "another model than that of the request before"
-OTHER_TOOLS = "another tools than in the request before"
+OTHER_TOOLS = "other tools than in the request before"
 OTHER_PROMPT = "another system prompt than in the request before"
 LIFETIME = "lifetime"
 OUT_OF_REACH = "further back than the cache looks"

@@ -35,7 +35,7 @@ class TestPlantedWaste:
     def test_a_tool_list_that_changes_once(self) -> None:
         before, after = Head(BIG, ('{"name":"a"}',)), Head(BIG, ('{"name":"a"}', '{"name":"b"}'))
         sent = sent_of(self.with_heads([before, before, after, after]))
-        assert [one.bill.cause for one in sent] == ["", "", "another tools than in the request before", ""]
+        assert [one.bill.cause for one in sent] == ["", "", "other tools than in the request before", ""]
         assert sent[2].bill.split.read == 0 and sent[3].bill.split.read > 0
 
     def test_an_edit_in_mid_history(self) -> None:
