@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from ctxsim import readers
 from ctxsim.answers.forecast import known_texts
 from ctxsim.answers.forecast.backtest import HORIZONS, Tried, backtest
+from ctxsim.answers.forecast.drift import last_change
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
 from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
@@ -38,11 +39,13 @@ class Forecasts:
         self.run = next(iter(runs.values()))[0]
         """The run of the recordings as they are."""
         self.sessions: dict[str, Sessions] = {name: sessions_of(run, label) for name, (run, label) in runs.items()}
-        self.all: dict[str, Forecast] = {
-            name: forecast_of(sessions, name, self.ahead) for name, sessions in self.sessions.items()
-        }
         self.recorded = next(iter(self.sessions.values()))
         """The sessions so far."""
+        # All forecasts use the same sessions: those since the last change of the sessions as they are.
+        change = last_change(self.recorded)
+        self.all: dict[str, Forecast] = {
+            name: forecast_of(sessions, name, self.ahead, change) for name, sessions in self.sessions.items()
+        }
         self.today = next(iter(self.all.values()))
         """The forecast with today's settings."""
 

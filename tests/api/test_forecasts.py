@@ -25,7 +25,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(room, "bench", bench)
     monkeypatch.setattr(room, "sessions_of", lambda run, label: (run.changed, label))
-    monkeypatch.setattr(room, "forecast_of", lambda sessions, name, ahead: (*sessions, name, ahead))
+    monkeypatch.setattr(room, "forecast_of", lambda sessions, name, ahead, change: (*sessions, change))
+    monkeypatch.setattr(room, "last_change", lambda sessions: f"change of {sessions[1]}")
     return heard
 
 
@@ -40,9 +41,11 @@ def test_each_policy_and_all_changed_rules_together_have_one(asked: list[Any]) -
         "as it is", "mask:full", "pi:full", "window=9000, cache=none", "mask:full, window=9000, cache=none",
         "pi:full, window=9000, cache=none",
     ]  # fmt: skip
-    assert [one[:2] for one in found.all.values()] == [  # type: ignore[index]
-        (changed, label) for changed in (False, True) for label in ("keep-all", "mask:full", "pi:full")
-    ]
+    # Each goes by the sessions since the last change of those as they are.
+    assert [*found.all.values()] == [
+        (changed, label, "change of keep-all")
+        for changed in (False, True) for label in ("keep-all", "mask:full", "pi:full")
+    ]  # fmt: skip
     assert (found.ahead.many, found.ahead.days) == (7, True) and found.paths == ["logs"]
     assert found.today == found.all["as it is"] and found.recorded == (False, "keep-all")  # type: ignore[comparison-overlap]
 

@@ -125,7 +125,9 @@ class _Paid:
         numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one in sessions))}
         self.root = np.array([numbers[one.root] for one in sessions], dtype=int)
         span = bill.span_s()
-        days = (span[1] - span[0]) / DAY if span else 0.0
+        # Days (UTC) from the first to the last one, as many as forecasts count.
+        whole = span[1] // DAY - span[0] // DAY + 1 if span else 0.0
+        days = min(whole, bill.days or whole)
         self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
 
     def _cost(self, session: Session, requests: Requests) -> float:

@@ -115,6 +115,7 @@ class Bill(msgspec.Struct, frozen=True):
 
     `unrecorded` counts responses without usage, which can't be billed. `older` are sessions before the billed days,
     `earlier` lines before them. A sub-agent's conversation is one of `sessions`, with its root session as the parent.
+    `days` is the number of billed days, None for all.
     """
 
     sessions: list[Session]
@@ -123,6 +124,7 @@ class Bill(msgspec.Struct, frozen=True):
     unrecorded: int
     older: list[Session] = []
     earlier: list[Line] = []
+    days: int | None = None
 
     def total(self) -> Sum:
         """Return the sum of all lines."""
@@ -169,7 +171,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
             unrecorded += silent
         elif late or silent < len(session.unrecorded):
             older.append(session)
-    return Bill(kept, lines, repeated, unrecorded, older, earlier)
+    return Bill(kept, lines, repeated, unrecorded, older, earlier, days)
 
 
 def _of_roots(sessions: Iterable[Session]) -> list[Session]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ctxsim.answers.bill.sums import Bill, Line, by_root, project_of
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError
+from ctxsim.recorded.resampled import ends as ends_of
 
 Ints = npt.NDArray[np.int64]
 Sides = npt.NDArray[np.bool_]
@@ -147,7 +148,7 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
     for _ in range(RESAMPLES):
         chosen = np.concatenate([rng.choice(own, len(own)) for own in places])
         drawn.append(_effect(values[chosen], side[chosen], strata[chosen]))
-    ends = (_effect(values, side, strata), *np.percentile(drawn, [2.5, 97.5]))
+    ends = (_effect(values, side, strata), *ends_of(np.array(drawn), min(map(len, places))))
     effect, low, high = (100 * math.expm1(value) if ratio else float(value) for value in ends)
     first, second = (float(np.median(plain[own])) for own in places)
     power = _power(values, side, strata, rng) if ratio else None

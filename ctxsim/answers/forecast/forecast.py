@@ -194,9 +194,14 @@ def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random
 
 
 def _drawn(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """How often each session is drawn among the next ones, in each draw."""
+    """How often each session is drawn among the next ones, in each draw: whole sessions, though blocks have many."""
     blocks = blocks_of(sessions.started, sessions.projects)
-    return next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
+    parts = next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
+    # Systematic sampling in random order: sums of parts are rounded, so that few of a block's sessions are drawn.
+    order = np.random.default_rng(2).permuted(np.tile(np.arange(len(blocks)), (len(many), 1)), axis=1)
+    sums = np.cumsum(np.take_along_axis(parts, order, 1), axis=1) + (np.arange(len(many))[:, None] + 0.5) / len(many)
+    np.put_along_axis(parts, order, np.diff(np.floor(sums), axis=1, prepend=0.0), 1)
+    return parts
 
 
 def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:

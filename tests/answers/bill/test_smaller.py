@@ -193,8 +193,9 @@ def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read:
     assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")
 
 
-@pytest.mark.parametrize(("days", "months"), [(7.0, 7 / 30.4375), (6.9, None), (61.0, 61 / 30.4375)])
+@pytest.mark.parametrize(("days", "months"), [(6.0, 7 / 30.4375), (5.9, None), (60.9, 61 / 30.4375)])
 def test_a_month_is_told_from_a_week_on(days: float, months: float | None) -> None:
+    # The first and the last day count: one session a day from Monday to Sunday is of seven days.
     first = msgspec.structs.replace(FIRST, time_s=0.0)
     of = bill(first, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0, time_s=days * 86_400))
     found = smaller(of, PRICES)
@@ -202,6 +203,9 @@ def test_a_month_is_told_from_a_week_on(days: float, months: float | None) -> No
     # One session comes again as it was: nothing is uncertain.
     assert (one.usd, one.low, one.high) == (9_000, 9_000, 9_000) and one.kept is None
     assert one.months == pytest.approx(months)
+    # A bill of 30 days reaches into one more, of which it has the rest.
+    of_thirty = months and pytest.approx(min(months, 30 / 30.4375))
+    assert _Paid(msgspec.structs.replace(of, days=30), PRICES).months == of_thirty
     assert one.month == (None if months is None else pytest.approx((9_000 / months, 9_000 / months)))
     assert found.together is None, "one change alone is no sum"
 

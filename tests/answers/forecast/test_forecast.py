@@ -75,6 +75,15 @@ def test_days_before_the_pace_changed_do_not_count(quiet: int) -> None:
     assert set(found.tolist()) == {28}
 
 
+@pytest.mark.parametrize(("ahead", "ends"), [(1, (0, 2)), (5, (2, 8)), (10, (10, 10))])
+def test_of_a_day_with_ten_sessions_fewer_may_come(ahead: int, ends: tuple[int, int]) -> None:
+    # The first five sessions of each day have two compactions each, the other five none. Of all ways to choose five,
+    # 1 of 252 has none of the first and 25 have one; as many have five and four.
+    one = sessions([2.0] * 100, days=[day for day in range(10) for _ in range(10)])
+    compacted = msgspec.structs.replace(one, amounts={**one.amounts, "compactions": np.repeat([2.0, 0.0] * 10, 5)})
+    assert forecast(compacted, "", Next(ahead)).amounts["compactions"].ranges["90"] == ends
+
+
 def test_sessions_all_alike_are_forecast_exactly() -> None:
     found = forecast(sessions([2.5] * 20), "keep-all", Next(8))
     assert found.basis == "sessions" and found.amounts["usd"].ranges["90"] == pytest.approx((20.0, 20.0))
