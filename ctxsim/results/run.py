@@ -165,7 +165,7 @@ class Run:
         found: Counter[str] = Counter()
         for batch in self.batches("summary", ["policy"]):
             found.update(batch.policy.value_counts().to_dict())
-        return {label: found[label] for label in self.info.policies if found[label]}
+        return {label: found[label] for label in self.info.policies}
 
     @cached_property
     def labels(self) -> list[str]:
@@ -179,7 +179,7 @@ class Run:
 
     @cached_property
     def partial(self) -> dict[str, int]:
-        """By policy that failed on some transcripts, the number of those with rows. No figure is shown for it."""
+        """By policy that failed on a transcript, the number of transcripts with rows. No figure is shown for it."""
         return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
 
     @cached_property

@@ -151,6 +151,7 @@ SAMPLE = Sample(2, 7, "m", "calls", 1_234, 5, 6, 7, None)
           "their sampling error: no forecast.",)),
         ({"mask:keep=1": [{}]}, {"shown": {"mask:keep=1": "mask"}},
          ("Left out: mask, which failed on 1 of 2 transcripts.",)),
+        ({"mask:keep=1": []}, {}, ("Left out: mask:keep=1, which failed on 2 of 2 transcripts.",)),
     ],
 )  # fmt: skip
 def test_what_figures_leave_out_is_a_line_each(
