@@ -228,16 +228,14 @@ class Run:
 
     def label(self, policy: str) -> str:
         """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
+        failed = "".join([f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1])
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
-            raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")
+            raise CtxsimError(f"{policy} has rows of {some} transcripts{failed}")
         if policy not in self.labels:
             name, _, rest = policy.partition(":")
             has = nearest(policy, self.labels) or f"it has {', '.join(map(self.shown, self.labels))}"
-            failed = [f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1]
-            raise UnknownName(
-                f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}{''.join(failed)}"
-            )
+            raise UnknownName(f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}{failed}")
         return policy
 
     def knows(self, column: str) -> bool:

@@ -119,6 +119,8 @@ def test_a_policy_is_named_by_its_label(made: Run) -> None:
     some = Run(made.folder, msgspec.structs.replace(made.info, inputs=(failed,)))
     with pytest.raises(UnknownName, match=r", mask; failed: a: mine\.py:Mine: before_call raised KeyError$"):
         some.label("zzz")
+    with pytest.raises(CtxsimError, match=r"fifo has rows of 1 of 2 transcripts; failed: a: mine\.py:Mine"):
+        some.label("fifo")
     # From 60 characters of parameters on the name alone is told.
     with pytest.raises(UnknownName, match="has no policy 'zzz:" + "x" * 59 + "'"):
         made.label("zzz:" + "x" * 59)
