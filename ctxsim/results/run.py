@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
+from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest, unknown
 from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.files import description, of_run
@@ -48,15 +48,21 @@ class Run:
         """Return a label as tables and pictures show it: a long one without defaults, a bound marked."""
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
-    def table(self, name: str, *columns: str, **values: Sequence[str]) -> pandas.DataFrame:
-        """Return `columns` (default: all) of a table's rows that have one of `values`, as `transcript=["a", "b"]`."""
+    def table(self, name: str, *columns: str, **values: str | Sequence[str]) -> pandas.DataFrame:
+        """Return `columns` (default: all) of rows with one of `values`, as `policy=["a", "b"]`. Raises UnknownName."""
         import pyarrow.dataset
 
+        if name not in TABLES:
+            raise unknown("table", name, TABLES)
+        known = TABLES[name][0].__struct_fields__
+        if others := [column for column in (*columns, *values) if column not in known]:
+            raise unknown(f"column of {name}", others[0], known)
         if name not in self._written:
             return frame(name, ())
-        columns = columns or TABLES[name][0].__struct_fields__
+        columns = columns or known
         there = [column for column in columns if column not in self.lacking[name]]
-        wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
+        among = {column: [one] if isinstance(one, str) else list(one) for column, one in values.items()}
+        wanted = [pyarrow.dataset.field(column).isin(these) for column, these in among.items()]
         # Reading ahead would hold half of the table in memory.
         with self._readable(name):
             scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(

@@ -58,6 +58,14 @@ def test_a_table_has_the_rows_and_columns_that_are_asked_for(made: Run) -> None:
     }  # fmt: skip
     found = made.table("calls", "tokens_sent", "call", transcript=["t0"], policy=["keep-all", "fifo"])
     assert found.to_dict("list") == {"tokens_sent": [10, 20], "call": [1, 2]}
+    assert found.equals(made.table("calls", "tokens_sent", "call", transcript="t0", policy="keep-all"))
+    for asked, told in (
+        (lambda: made.table("cals"), r"unknown table 'cals'; did you mean calls\?"),
+        (lambda: made.table("calls", "token_sent"), "unknown column of calls 'token_sent'; did you mean tokens_sent"),
+        (lambda: made.table("needs", policy=["x"]), "unknown column of needs 'policy'"),
+    ):
+        with pytest.raises(UnknownName, match=told):
+            asked()
     assert made.table("calls", policy=["fifo"]).to_dict("list")["call"] == []
     # A table that was not asked for has no rows.
     assert list(made.table("draws").columns) == list(TABLES["draws"][0].__struct_fields__)
