@@ -148,8 +148,8 @@ def bench(
       share 0, and what share 1 adds.
     - `draws`: number of random replays at the share `refetch`; the table `draws` holds them.
 
-    `run.info.inputs` lists the sources that can't be read, with their errors. Raises CtxsimError, for example if
-    there is no call to replay.
+    `run.info.inputs` lists the sources that can't be read, and the policies that failed on a source, with their errors.
+    Raises CtxsimError, for example if there is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")

@@ -2,11 +2,12 @@
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ctxsim.errors import LabelError, nearest, one_line, unknown
 from ctxsim.plugins import labels
@@ -68,9 +69,11 @@ def folders(package: str) -> dict[str, tuple[str, Path]]:
     }
     if package == FOLDERS[0]:
         for point in installed(OUTSIDE):
-            spec = importlib.util.find_spec(point.value)
-            if spec is not None and spec.origin is not None:
-                found.setdefault(point.name, (point.value, Path(spec.origin).parent))
+            # Finding a package imports the packages around it. One that fails must not disable the others.
+            with suppress(Exception, SystemExit):
+                spec = importlib.util.find_spec(point.value)
+                if spec is not None and spec.origin is not None:
+                    found.setdefault(point.name, (point.value, Path(spec.origin).parent))
     return found
 
 
@@ -120,14 +123,13 @@ class Registry(Generic[T]):
     def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
         classes: dict[str, type[T]] = {}
         broken: dict[str, str] = {}
-        for module in self._modules:
-            for cls in self._defined_in(importlib.import_module(module)):
-                self._add(cls, classes, broken)
+        for module, name in self._modules.items():
+            with _told_in(broken, name):
+                for cls in self._defined_in(loaded(self.kind, name, module)):
+                    self._add(cls, classes, broken)
         for point in self._installed:
-            try:
+            with _told_in(broken, point.name):
                 self._add(self._load(point), classes, broken)
-            except LabelError as error:
-                broken[point.name] = str(error)
         return classes, broken
 
     @property
@@ -150,14 +152,11 @@ class Registry(Generic[T]):
             classes[name] = cls
 
     def _load(self, point: EntryPoint) -> type[T]:
-        where = f"installed {self.kind} {point.name} ({point.value})"
-        try:
-            cls = point.load()
-        # An installed package may raise anything, and one that fails must not disable the others.
-        except (Exception, SystemExit) as error:
-            raise LabelError(f"{where}: {type(error).__name__}: {one_line(str(error))}; mend or remove it") from error
+        cls = loaded(self.kind, point.name, point.value, point.load)
         if not (isinstance(cls, type) and issubclass(cls, self._base)):
+            where = f"installed {self.kind} {point.name} ({point.value})"
             raise LabelError(f"{where}: is no subclass of ctxsim's {self._base.__name__}")
+        labels.signature(point.name, cls)
         return cls
 
     def open(self, label: str) -> tuple[str, type[T], dict[str, str]]:
@@ -218,7 +217,7 @@ class Registry(Generic[T]):
         if "_found" in vars(self) or self._installed:
             return None
         files = [module for module, called in self._modules.items() if called == name]
-        held = [cls for file in files for cls in self._defined_in(importlib.import_module(file))]
+        held = [cls for file in files for cls in self._defined_in(loaded(self.kind, name, file))]
         return next((cls for cls in held if _name(cls) == name), None)
 
     def _from_file(self, path: str, class_name: str) -> type[T]:
@@ -238,6 +237,24 @@ class Registry(Generic[T]):
             and value.__module__ == getattr(module, "__name__", "")
             and not getattr(value, "abstract", value is self._base)
         ]
+
+
+def loaded(kind: str, name: str, where: str, load: Callable[[], Any] | None = None) -> Any:
+    """Return what an entry point loads, or a module. Raises LabelError for anything that loading it raises."""
+    try:
+        return load() if load else importlib.import_module(where)
+    except (Exception, SystemExit) as error:
+        told = f"{type(error).__name__}: {one_line(str(error))}"
+        raise LabelError(f"installed {kind} {name} ({where}): {told}; mend or remove it") from error
+
+
+@contextmanager
+def _told_in(broken: dict[str, str], name: str) -> Iterator[None]:
+    """Add a LabelError to `broken`: an installed package that fails must not disable the others."""
+    try:
+        yield
+    except LabelError as error:
+        broken[name] = str(error)
 
 
 def _held(names: Iterable[str]) -> str:

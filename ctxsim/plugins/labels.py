@@ -96,9 +96,16 @@ def split(label: str) -> tuple[str, dict[str, str]]:
 
 
 @cache
-def _types(cls: Hashable) -> dict[str, Any]:
-    """A class's field types. Cached, because resolving them costs more than everything else here."""
-    return get_type_hints(cls, include_extras=True)
+def _types(cls: Hashable, limits: bool = True) -> dict[str, Any]:
+    """A class's field types, with the limits of their values or without. Cached, because resolving them costs more than
+    everything else here. Raises LabelError for an annotation that can't be resolved.
+    """
+    try:
+        return get_type_hints(cls, include_extras=limits)
+    # Resolving a user's annotations evaluates them, which may raise anything.
+    except Exception as error:
+        how = "define its names at the top of the file, not in a function or under TYPE_CHECKING"
+        raise LabelError(f"{cls}: an annotation can't be read: {type(error).__name__}: {error}; {how}") from error
 
 
 def key(field: dataclasses.Field[Any]) -> str:
@@ -254,8 +261,8 @@ def required(cls: type[Any]) -> list[str]:
 
 
 def signature(name: str, cls: type[Any]) -> str:
-    """Return a label's pattern: each parameter with its default, or its type where it has none."""
-    types = get_type_hints(cls)
+    """Return a label's pattern: each parameter with its default, or its type where it has none. Raises LabelError."""
+    types = _types(cls, False)  # type: ignore[arg-type]
     parts = []
     for called, field in _fields(cls).items():
         default, kind = _default(field), types[field.name]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed, told, unknown
-from ctxsim.plugins import forgotten_by, installed
+from ctxsim.plugins import forgotten_by, installed, loaded
 from ctxsim.plugins.files import load_file
 from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
@@ -83,7 +83,10 @@ def _opened(file: _File) -> Reader:
 @cache
 def _installed() -> dict[str, Reader]:
     """Return the readers of other packages by name: modules under the entry-point group `ctxsim.readers`."""
-    return {point.name: load_reader_module(point.load(), point.value) for point in installed(GROUP)}
+    return {
+        point.name: load_reader_module(loaded("reader", point.name, point.value, point.load), point.value)
+        for point in installed(GROUP)
+    }
 
 
 GROUP = "ctxsim.readers"

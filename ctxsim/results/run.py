@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
+from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest, unknown
 from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.files import description, of_run
@@ -48,15 +48,21 @@ class Run:
         """Return a label as tables and pictures show it: a long one without defaults, a bound marked."""
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
-    def table(self, name: str, *columns: str, **values: Sequence[str]) -> pandas.DataFrame:
-        """Return `columns` (default: all) of a table's rows that have one of `values`, as `transcript=["a", "b"]`."""
+    def table(self, name: str, *columns: str, **values: str | Sequence[str]) -> pandas.DataFrame:
+        """Return `columns` (default: all) of rows with one of `values`, as `policy=["a", "b"]`. Raises UnknownName."""
         import pyarrow.dataset
 
+        if name not in TABLES:
+            raise unknown("table", name, TABLES)
+        known = TABLES[name][0].__struct_fields__
+        if others := [column for column in (*columns, *values) if column not in known]:
+            raise unknown(f"column of {name}", others[0], known)
         if name not in self._written:
             return frame(name, ())
-        columns = columns or TABLES[name][0].__struct_fields__
+        columns = columns or known
         there = [column for column in columns if column not in self.lacking[name]]
-        wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
+        among = {column: [one] if isinstance(one, str) else list(one) for column, one in values.items()}
+        wanted = [pyarrow.dataset.field(column).isin(these) for column, these in among.items()]
         # Reading ahead would hold half of the table in memory.
         with self._readable(name):
             scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(
@@ -165,7 +171,7 @@ class Run:
         found: Counter[str] = Counter()
         for batch in self.batches("summary", ["policy"]):
             found.update(batch.policy.value_counts().to_dict())
-        return {label: found[label] for label in self.info.policies if found[label]}
+        return {label: found[label] for label in self.info.policies}
 
     @cached_property
     def labels(self) -> list[str]:
@@ -179,7 +185,7 @@ class Run:
 
     @cached_property
     def partial(self) -> dict[str, int]:
-        """By policy that failed on some transcripts, the number of those with rows. No figure is shown for it."""
+        """By policy that failed on a transcript, the number of transcripts with rows. No figure is shown for it."""
         return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
 
     @cached_property
@@ -228,16 +234,14 @@ class Run:
 
     def label(self, policy: str) -> str:
         """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
+        failed = "".join([f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1])
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
-            raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")
+            raise CtxsimError(f"{policy} has rows of {some} transcripts{failed}")
         if policy not in self.labels:
             name, _, rest = policy.partition(":")
             has = nearest(policy, self.labels) or f"it has {', '.join(map(self.shown, self.labels))}"
-            failed = [f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1]
-            raise UnknownName(
-                f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}{''.join(failed)}"
-            )
+            raise UnknownName(f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}{failed}")
         return policy
 
     def knows(self, column: str) -> bool:

@@ -243,3 +243,21 @@ def test_what_no_label_can_say_is_told() -> None:
     one = Keeps(1, share=2)
     assert stated("keeps", one, True, parameters(one)) == {"budget": "1", "share": "2", "on": "False", "keep": "1"}
     assert signature("made", make_dataclass("Made", [("x", int | None)])) == "made:x=<int | None>"
+
+
+def test_a_type_that_only_its_function_or_a_type_checker_knows_is_told() -> None:
+    class Mode(Enum):
+        A = "a"
+
+    @dataclass
+    class Local:
+        mode: Mode = Mode.A
+
+    told = r"Local'>: an annotation can't be read: NameError: name 'Mode' is not defined; define its names at the top"
+    for asked in (
+        lambda: build("policy", Local, "local", {}),
+        lambda: stated("local", Local(), True),
+        lambda: signature("local", Local),
+    ):
+        with pytest.raises(LabelError, match=told):
+            asked()

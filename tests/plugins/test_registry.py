@@ -33,9 +33,14 @@ class Installed(Policy):
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Policy]:
-    """A registry where four packages are installed: one good, one that raises, one that is no policy, one twin."""
+    """A registry where packages are installed: one good, one that raises, one that is no policy, one twin, and one
+    whose parameter has a type that only type checkers know.
+    """
     (tmp_path / "good_package.py").write_text(GOOD)
     (tmp_path / "bad_package.py").write_text("raise RuntimeError('needs\\na newer numpy')\n")
+    (tmp_path / "typed_package.py").write_text(
+        f"from __future__ import annotations\n{GOOD.replace('class Installed', 'class Typed').replace('int', 'Foo')}"
+    )
     (tmp_path / "twin_package.py").write_text(GOOD.replace("class Installed", "class Mask"))
     monkeypatch.syspath_prepend(tmp_path)
     points = [
@@ -43,10 +48,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Polic
         EntryPoint("bad", "bad_package:Bad", "ctxsim.policies"),
         EntryPoint("strange", "json:dumps", "ctxsim.policies"),
         EntryPoint("twin", "twin_package:Mask", "ctxsim.policies"),
+        EntryPoint("typed", "typed_package:Typed", "ctxsim.policies"),
     ]
     monkeypatch.setattr(plugins, "_points", points)
     yield Registry("policy", "ctxsim.policies", Policy)
-    for name in ("good_package", "twin_package"):
+    for name in ("good_package", "twin_package", "typed_package"):
         sys.modules.pop(name, None)
 
 
@@ -78,11 +84,13 @@ def test_an_installed_class_is_found_beside_the_built_in_ones(installed: Registr
 
 def test_a_broken_one_is_an_error_only_where_it_is_used(installed: Registry[Policy]) -> None:
     assert installed.open("fifo:budget=3")[0] == "fifo"
-    assert set(installed.broken) == {"bad", "strange", "mask"}
+    assert set(installed.broken) == {"bad", "strange", "mask", "typed"}
     with pytest.raises(LabelError, match=r"^installed policy bad \(bad_package:Bad\): RuntimeError: needs a new"):
         installed.open("bad")
     with pytest.raises(LabelError, match="is no subclass of ctxsim's Policy"):
         installed.open("strange")
+    with pytest.raises(LabelError, match=r"^<class 'typed_package.Typed'>: an annotation .*: name 'Foo' is not"):
+        installed.open("typed")
     with pytest.raises(UnknownName, match="did you mean installed"):
         installed.open("instaled")
 
@@ -202,7 +210,7 @@ def test_a_file_names_its_class_and_an_estimators_file_is_another(tmp_path: Path
 def test_other_plug_ins_are_given_and_what_was_found_is_forgotten(
     installed: Registry[Policy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "installed" in installed.classes and len(plugins.installed("ctxsim.policies")) == 4
+    assert "installed" in installed.classes and len(plugins.installed("ctxsim.policies")) == 5
     plugins.give_points([EntryPoint("other", "good_package:Installed", "ctxsim.policies"),
                          EntryPoint("x", "y", "ctxsim.readers")])  # fmt: skip
     assert [one.name for one in plugins.installed("ctxsim.policies")] == ["other"]
@@ -220,14 +228,22 @@ def test_folders_of_agents_have_their_names_and_places(
     (tmp_path / "far_agent" / "__init__.py").touch()
     (tmp_path / "far_agent" / "settings.toml").write_text('read_on = "2026-11-26"')
     (tmp_path / "far_agent" / "policy.py").write_text(GOOD)
+    (tmp_path / "ruined").mkdir()
+    (tmp_path / "ruined" / "__init__.py").touch()
+    (tmp_path / "ruined" / "policy.py").write_text("1 / 0")
     assert "far" not in settings_names()
     plugins.give_points(
         EntryPoint(name, value, "ctxsim.agents")
-        for name, value in (("far", "far_agent"), ("codex", "far_agent"), ("gone", "no_such_package"))
-    )
+        for name, value in (("far", "far_agent"), ("codex", "far_agent"), ("gone", "no_such_package"),
+                            ("in-none", "no_such_package.x"), ("in-bad", "bad_package.x"), ("ruined", "ruined"))
+    )  # fmt: skip
     try:
         agents, frameworks = map(plugins.folders, plugins.FOLDERS)
         assert agents["far"] == ("far_agent", tmp_path / "far_agent") and "gone" not in agents
+        assert not {"in-none", "in-bad"} & set(agents) and "installed" in installed.classes
+        assert list(installed.broken) == ["ruined"]
+        with pytest.raises(LabelError, match=r"^installed policy ruined \(ruined.policy\): ZeroDivision"):
+            Registry("policy", "ctxsim.policies", Policy).open("ruined")
         assert agents["claude-code"][0] == "ctxsim.policies.agents.claude_code"
         assert agents["codex"][0] == "ctxsim.policies.agents.codex", "ours go first"
         assert "shared" not in agents and "shared" not in frameworks and "far" not in frameworks

@@ -237,6 +237,10 @@ def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: p
         with pytest.raises(InputError, match="by a mistake of the reader own_reader: AttributeError: "):
             list(read("log.jsonl"))
         assert "ours: Our own logs" in ctxsim("list", "formats", "our", cwd=log.parent).stdout
+        reader._installed.cache_clear()
+        point = EntryPoint("ours", "no_such_module", "ctxsim.readers")
+        with pytest.raises(LabelError, match=r"^installed reader ours \(no_such_module\): ModuleNotFoundError: "):
+            list(read("log.jsonl"))
     finally:
         for cache in caches:
             cache.cache_clear()

@@ -58,6 +58,14 @@ def test_a_table_has_the_rows_and_columns_that_are_asked_for(made: Run) -> None:
     }  # fmt: skip
     found = made.table("calls", "tokens_sent", "call", transcript=["t0"], policy=["keep-all", "fifo"])
     assert found.to_dict("list") == {"tokens_sent": [10, 20], "call": [1, 2]}
+    assert found.equals(made.table("calls", "tokens_sent", "call", transcript="t0", policy="keep-all"))
+    for asked, told in (
+        (lambda: made.table("cals"), r"unknown table 'cals'; did you mean calls\?"),
+        (lambda: made.table("calls", "token_sent"), "unknown column of calls 'token_sent'; did you mean tokens_sent"),
+        (lambda: made.table("needs", policy=["x"]), "unknown column of needs 'policy'"),
+    ):
+        with pytest.raises(UnknownName, match=told):
+            asked()
     assert made.table("calls", policy=["fifo"]).to_dict("list")["call"] == []
     # A table that was not asked for has no rows.
     assert list(made.table("draws").columns) == list(TABLES["draws"][0].__struct_fields__)
@@ -119,6 +127,8 @@ def test_a_policy_is_named_by_its_label(made: Run) -> None:
     some = Run(made.folder, msgspec.structs.replace(made.info, inputs=(failed,)))
     with pytest.raises(UnknownName, match=r", mask; failed: a: mine\.py:Mine: before_call raised KeyError$"):
         some.label("zzz")
+    with pytest.raises(CtxsimError, match=r"fifo has rows of 1 of 2 transcripts; failed: a: mine\.py:Mine"):
+        some.label("fifo")
     # From 60 characters of parameters on the name alone is told.
     with pytest.raises(UnknownName, match="has no policy 'zzz:" + "x" * 59 + "'"):
         made.label("zzz:" + "x" * 59)
@@ -151,6 +161,7 @@ SAMPLE = Sample(2, 7, "m", "calls", 1_234, 5, 6, 7, None)
           "their sampling error: no forecast.",)),
         ({"mask:keep=1": [{}]}, {"shown": {"mask:keep=1": "mask"}},
          ("Left out: mask, which failed on 1 of 2 transcripts.",)),
+        ({"mask:keep=1": []}, {}, ("Left out: mask:keep=1, which failed on 2 of 2 transcripts.",)),
     ],
 )  # fmt: skip
 def test_what_figures_leave_out_is_a_line_each(
