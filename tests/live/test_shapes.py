@@ -76,6 +76,8 @@ READ = Tool("read", {"file": {"type": "string"}}, ("file",))
         # The newer form holds, where a declaration has both.
         (gemini, {"functionDeclarations": [{"name": "read", "parameters": {}, "parametersJsonSchema": SCHEMA}]},
          [READ]),
+        # LiteLLM writes fields as the Python library does.
+        (gemini, {"function_declarations": [{"name": "read", "parameters_json_schema": SCHEMA}]}, [READ]),
         (gemini, {"functionDeclarations": {"name": "read"}}, []), (gemini, {"googleSearch": {}}, []),
     ],
 )  # fmt: skip
