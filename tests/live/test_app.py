@@ -138,6 +138,8 @@ def test_the_log_is_a_transcript_that_goes_on_past_a_compaction(api: str, tmp_pa
     assert [call.usage.input_tokens for call in transcript.calls if call.usage] == [
         first.input, second.input, third.input,
     ]  # fmt: skip
+    # The creation time in OpenAI's responses is a constant: it isn't the day whose prices count.
+    assert [call.time_s for call in transcript.calls] == [None] * 3
     (compaction,) = transcript.compactions
     assert (compaction.call, compaction.summary) == (3, ("Summary: the first result was read.",))
     assert transcript.head.system == "You help."
