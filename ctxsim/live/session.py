@@ -22,6 +22,7 @@ from ctxsim.live.script import Script
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, caught
+from ctxsim.readers.source import under
 from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
@@ -43,6 +44,9 @@ FOREVER_S = 60.0
 
 ASKS = re.compile(r"(?i)\b(summari[sz]e|summary|compact|compaction|condense|hand-?off)\b")
 """Words by which a text that asks for a summary is recognised."""
+
+TOOL_CHOICES = ("tool_choice",), ("tool_choice", "type"), ("toolConfig", "functionCallingConfig", "mode")
+"""The places in requests of the choice of tools. With the choice `none`, the model calls none."""
 
 OVER = "The conversation is over."
 """The answer to requests past the script's end."""
@@ -249,7 +253,8 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
         raise InputError("request", "it has no message")
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
-    offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
+    may_call = not any(under(body, *place) in ("none", "NONE") for place in TOOL_CHOICES)
+    offered = (tool for tool in body.get("tools") or () if may_call and isinstance(tool, dict))
     tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
     head = Head("\n\n".join(held.system), tuple(held.tools))
     return Asked(api, model, stream, head, items, tools, text)

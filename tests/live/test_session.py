@@ -299,6 +299,15 @@ def test_a_request_as_the_provider_sees_it() -> None:
     assert found.head.system == "You help." and len(found.head.tools) == 3
     shell = found.shell()
     assert (shell.head, shell.items, shell.tools, shell.text, shell.stream) == (Head(), [], (), "", True)
+    for choice in ("none", {"type": "none"}, "auto"):
+        sent = {"messages": [TASK], "tools": TOOLS, "tool_choice": choice}
+        assert ask("chat", sent, "m", False).tools == ((Tool("tool", {}),) if choice == "auto" else ())
+    declared = [{"functionDeclarations": [{"name": "tool"}]}]
+    for mode in ("NONE", "AUTO"):
+        config = {"functionCallingConfig": {"mode": mode}}
+        contents = [{"role": "user", "parts": [{"text": "Do the task."}]}]
+        known = ask("gemini", {"contents": contents, "tools": declared, "toolConfig": config}, "m", False)
+        assert len(known.tools) == (mode == "AUTO")
     parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
     assert ask("chat", {"messages": [{"role": "user", "content": parts}]}, "m", False).text == "One.\nTwo."
 
