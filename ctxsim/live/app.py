@@ -21,6 +21,7 @@ from ctxsim.live.exchange import Refusal
 from ctxsim.live.log import Entry, Log
 from ctxsim.live.session import SHAPES, Session
 from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.readers.source import under
 
 BODY_BYTES = 64 << 20
 """The most bytes of a request's body."""
@@ -153,9 +154,14 @@ class Endpoint:
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
             return _told(shape, served.refusal)
-        if stream:
-            return StreamingResponse(_events(shape.stream(served.reply)), media_type="text/event-stream")
-        return JSONResponse(shape.whole(served.reply))
+        if not stream:
+            return JSONResponse(shape.whole(served.reply))
+        reply = served.reply
+        assert reply is not None  # not refused
+        # OpenAI states the usage of a streamed chat completion only to clients that ask for it.
+        if target.api == "chat" and under(body, "stream_options", "include_usage") is not True:
+            reply = msgspec.structs.replace(reply, used=None)
+        return StreamingResponse(_events(shape.stream(reply)), media_type="text/event-stream")
 
 
 async def _events(events: Iterator[bytes]) -> Any:

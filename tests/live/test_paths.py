@@ -110,16 +110,24 @@ def test_what_is_answered_is_told_and_logged_with_its_session(tmp_path: Path) ->
         with TestClient(application(endpoint), "http://localhost") as http:
             answered = http.post("/s/one/v1/chat/completions", json={**CHAT, "stream": True})
             assert answered.headers["content-type"].startswith("text/event-stream")
+            # As from OpenAI, the usage comes only to a client that asks for it.
+            assert "usage" not in answered.text
+            asking = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
+            assert '"usage"' in http.post("/s/two/v1/chat/completions", json=asking).text
             assert http.post("/v1/chat/completions", json={**CHAT, "model": "other"}).json()["model"] == "other"
             assert http.post("/v1/chat/completions", json={"messages": [TASK]}).json()["model"] == ""
             # What is no request is neither.
             assert http.post("/v1/chat/completions", json={"messages": []}).status_code == 400
     assert [(entry.session, entry.number, entry.step) for entry in told] == [
         ("one", 1, 1),
-        ("default", 2, 1),
-        ("default", 3, 2),
+        ("two", 2, 1),
+        ("default", 3, 1),
+        ("default", 4, 2),
     ]
-    assert set(endpoint.sessions) == {"one", "default"} and len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
+    # The log has it all the same.
+    assert told[0].response["usage"] == told[1].response["usage"]
+    assert set(endpoint.sessions) == {"one", "two", "default"}
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
 
 
 def test_a_refusal_for_the_rate_says_in_a_header_when_to_come_again() -> None:
