@@ -21,7 +21,8 @@ from ctxsim.live.plan import Outcome
 from ctxsim.live.script import Script
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests.bodies import Api, caught
+from ctxsim.readers.assembly.requests.bodies import Api, answer, caught, ids
+from ctxsim.readers.assembly.requests.logged import Said
 from ctxsim.readers.source import under
 from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
@@ -97,6 +98,7 @@ class Session:
         self._counter = counter or provider.counter()
         self._llm: Kernel | None = None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
+        self._said: dict[str, tuple[Said, ...]] = {}
         self._admitted: set[bytes] = set()
         self._limited: dict[int, int] = {}
         self._broken: set[int] = set()
@@ -111,7 +113,7 @@ class Session:
             # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
-        asked = ask(api, body, model, stream)
+        asked = ask(api, body, model, stream, self._said)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
         # Agents that have tools offer them in every request of the conversation.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
@@ -133,6 +135,10 @@ class Session:
         served = self._billed(served, reply, unused)
         if served.reply and not served.reply.broken:
             self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
+            if api == "responses":
+                whole = responses.whole(served.reply)
+                answered = Said(answer(api, whole, "reply").parts, response=True)
+                self._said[whole["id"]] = (*asked.said, answered)
             if kind == "main":
                 self.step += 1
                 made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]
@@ -141,7 +147,7 @@ class Session:
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
-        asked = ask(api, body, model, False)
+        asked = ask(api, body, model, False, self._said)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
 
     def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Outcome:
@@ -245,9 +251,16 @@ class Session:
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
 
-def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
-    """Return a parsed request body. Raises InputError for one that isn't of that API or has no message."""
+def ask(api: Api, body: dict[str, Any], model: str, stream: bool, known: Mapping[str, tuple[Said, ...]] = {}) -> Asked:
+    """Return a parsed request body, after the messages up to the known response that it goes on from.
+
+    Raises InputError for one that isn't of that API, has no message, or goes on from an unknown response.
+    """
     held = caught(api, body, "your")
+    if before := ids(body, {})[1]:
+        if before not in known:
+            raise InputError("request", f"Previous response with id '{before}' not found.")
+        held.said[:0] = known[before]
     items = items_of(held)
     if not items:
         raise InputError("request", "it has no message")
@@ -257,7 +270,7 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
     offered = (tool for tool in body.get("tools") or () if may_call and isinstance(tool, dict))
     tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
     head = Head("\n\n".join(held.system), tuple(held.tools))
-    return Asked(api, model, stream, head, items, tools, text)
+    return Asked(api, model, stream, head, items, tools, text, tuple(held.said))
 
 
 def _places(matched: Matched) -> frozenset[int]:
