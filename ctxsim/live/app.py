@@ -149,7 +149,7 @@ class Endpoint:
                 return JSONResponse({"input_tokens": tokens} if target.api == "messages" else {"totalTokens": tokens})
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
-        except (InputError, msgspec.DecodeError, RecursionError) as error:
+        except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _told(shape, Refusal("invalid", one_line(str(error))[:500] or type(error).__name__))
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
