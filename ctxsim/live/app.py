@@ -12,7 +12,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -129,6 +129,8 @@ class Endpoint:
                     return _refused(503, f"requests under way hold more than {HELD_BYTES:,} bytes")
         except TimeoutError:
             return _refused(408, f"nothing of the body came for {IDLE_S:g} s")
+        except ClientDisconnect:
+            return _refused(400, "the client went away")
         finally:
             self._held -= len(data)
 
