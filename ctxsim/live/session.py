@@ -108,7 +108,8 @@ class Session:
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
-        digest = hashlib.sha256(msgspec.json.encode(body)).digest()
+        data = msgspec.json.encode(body)
+        digest = hashlib.sha256(data).digest()
         for known, served in self._answered:
             # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
@@ -124,6 +125,8 @@ class Session:
         matched = self._history.match(asked.items, step) if kind == "main" else None
         if matched is not None:
             self._held = _places(matched)
+        # In a text, the quotes would be escaped. Only Anthropic's API has these marks.
+        self._llm_for(asked).request.marked = api != "messages" or b'"cache_control":{' in data
         tokens, refusal = self._judge(asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:

@@ -142,6 +142,19 @@ def test_usage_and_dollars_by_the_cache_and_the_faults() -> None:
     assert none is not None and none.used is None
 
 
+@pytest.mark.parametrize("marks", [{}, {"cache_control": {"type": "ephemeral"}}])
+def test_anthropic_caches_only_what_a_request_marks(marks: dict[str, Any]) -> None:
+    one = session(vendor="anthropic", cache="anthropic", model="claude-sonnet-4-5")
+    # A text that speaks of a mark is none.
+    asks = {"role": "user", "content": [{"type": "text", "text": '"cache_control":{} ' * 1000, **marks}]}
+    read = []
+    for messages in ([asks], [asks, {"role": "assistant", "content": "Yes."}, TASK]):
+        reply = one.answer("messages", {"messages": messages, "max_tokens": 9}, "m", False, {}).reply
+        assert reply is not None and reply.used is not None
+        read.append((reply.used.read > 0, reply.used.write > 0))
+    assert read == ([(False, True), (True, True)] if marks else [(False, False)] * 2)
+
+
 def test_a_broken_stream_takes_no_step_and_comes_once() -> None:
     one = session(("stream-error@1",))
     body = {"messages": [TASK], "tools": TOOLS}
