@@ -222,6 +222,11 @@ def test_calls_and_results_that_do_not_pair_are_refused_unless_asked_for() -> No
     assert refused is not None and refused.reason == "invalid"
     assert refused.message.startswith("Invalid request: ") and "not answered" in refused.message
     assert asked(lenient, unpaired).refusal is None and (one.step, lenient.step) == (0, 1)
+    # The server's own tools are answered in the response that calls them.
+    searched = [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+                {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]  # fmt: skip
+    sent = {"messages": [TASK, {"role": "assistant", "content": searched}, TASK], "max_tokens": 9}
+    assert one.answer("messages", sent, "m", False, {}).refusal is None
 
 
 # requests that aren't the conversation
