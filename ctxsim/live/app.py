@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ctxsim.errors import InputError, one_line
+from ctxsim.live.chat import CREATED
 from ctxsim.live.exchange import Refusal
 from ctxsim.live.log import Entry, Log
 from ctxsim.live.session import SHAPES, Session
@@ -51,6 +52,11 @@ _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _MODELS = re.compile(r"/models$")
+_MODEL = {
+    "id": "mock", "object": "model", "created": CREATED, "owned_by": "ctxsim",
+    "type": "model", "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active",
+}  # fmt: skip
+"""The model that is listed, with the fields of OpenAI's API and of Anthropic's."""
 
 
 class Target(NamedTuple):
@@ -97,7 +103,7 @@ class Endpoint:
                 return _refused(401, "the path must begin with the token that this run's address has")
             path = path[given.end() :]
         if request.method == "GET" and _MODELS.search(path):
-            return JSONResponse({"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "ctxsim"}]})
+            return JSONResponse({"object": "list", "data": [_MODEL], "has_more": False})
         target = target_of(path)
         if target is None or request.method != "POST":
             return _refused(404, f"nothing is served at {request.method} {path}")

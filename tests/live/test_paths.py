@@ -52,8 +52,10 @@ def error(done: Any) -> tuple[int, str]:
 
 def test_what_is_not_served_is_told() -> None:
     with client() as http:
-        models = {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "ctxsim"}]}
-        assert http.get("/v1/models").json() == models
+        # The fields that the clients of OpenAI and Anthropic declare as always there.
+        model = {"id": "mock", "object": "model", "created": 1_700_000_000, "owned_by": "ctxsim", "type": "model",
+                 "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active"}  # fmt: skip
+        assert http.get("/v1/models").json() == {"object": "list", "data": [model], "has_more": False}
         assert error(http.get("/v1/messages")) == (404, "nothing is served at GET /v1/messages")
         refused = http.post("/v1/none", json={})
         assert refused.json() == {"error": {
