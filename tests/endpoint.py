@@ -106,6 +106,7 @@ class Spoken:
                 tools = [{"type": "function", "function": {"name": one, "parameters": schema}} for one in self.tools]
                 system = {"role": "system", "content": "You help."}
                 body = {"model": "m", "messages": [system, *self.messages], "tools": tools}
+                body |= {"stream_options": {"include_usage": True}} if self._stream else {}
             case "responses":
                 tools = [{"type": "function", "name": one, "parameters": schema} for one in self.tools]
                 body = {"model": "m", "instructions": "You help.", "input": self.messages, "tools": tools}

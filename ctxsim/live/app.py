@@ -12,15 +12,17 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ctxsim.errors import InputError, one_line
+from ctxsim.live.chat import CREATED
 from ctxsim.live.exchange import Refusal
 from ctxsim.live.log import Entry, Log
 from ctxsim.live.session import SHAPES, Session
 from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.readers.source import under
 
 BODY_BYTES = 64 << 20
 """The most bytes of a request's body."""
@@ -50,6 +52,11 @@ _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _MODELS = re.compile(r"/models$")
+_MODEL = {
+    "id": "mock", "object": "model", "created": CREATED, "owned_by": "ctxsim",
+    "type": "model", "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active",
+}  # fmt: skip
+"""The model that is listed, with the fields of OpenAI's API and of Anthropic's."""
 
 
 class Target(NamedTuple):
@@ -96,7 +103,7 @@ class Endpoint:
                 return _refused(401, "the path must begin with the token that this run's address has")
             path = path[given.end() :]
         if request.method == "GET" and _MODELS.search(path):
-            return JSONResponse({"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "ctxsim"}]})
+            return JSONResponse({"object": "list", "data": [_MODEL], "has_more": False})
         target = target_of(path)
         if target is None or request.method != "POST":
             return _refused(404, f"nothing is served at {request.method} {path}")
@@ -128,6 +135,8 @@ class Endpoint:
                     return _refused(503, f"requests under way hold more than {HELD_BYTES:,} bytes")
         except TimeoutError:
             return _refused(408, f"nothing of the body came for {IDLE_S:g} s")
+        except ClientDisconnect:
+            return _refused(400, "the client went away")
         finally:
             self._held -= len(data)
 
@@ -148,14 +157,19 @@ class Endpoint:
                 return JSONResponse({"input_tokens": tokens} if target.api == "messages" else {"totalTokens": tokens})
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
-        except (InputError, msgspec.DecodeError, RecursionError) as error:
+        except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _told(shape, Refusal("invalid", one_line(str(error))[:500] or type(error).__name__))
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
             return _told(shape, served.refusal)
-        if stream:
-            return StreamingResponse(_events(shape.stream(served.reply)), media_type="text/event-stream")
-        return JSONResponse(shape.whole(served.reply))
+        if not stream:
+            return JSONResponse(shape.whole(served.reply))
+        reply = served.reply
+        assert reply is not None  # not refused
+        # OpenAI states the usage of a streamed chat completion only to clients that ask for it.
+        if target.api == "chat" and under(body, "stream_options", "include_usage") is not True:
+            reply = msgspec.structs.replace(reply, used=None)
+        return StreamingResponse(_events(shape.stream(reply)), media_type="text/event-stream")
 
 
 async def _events(events: Iterator[bytes]) -> Any:

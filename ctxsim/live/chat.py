@@ -90,12 +90,14 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
-    """Return the tokens as the vendor reports them: the whole prompt, and the cached part of it."""
+    """Return the tokens as the vendor reports them: of the prompt, of its parts read from and written to the cache, and
+    of the output.
+    """
     used = reply.used
     return {"usage": {
         "prompt_tokens": used.input,
         "completion_tokens": used.output,
         "total_tokens": used.input + used.output,
-        "prompt_tokens_details": {"cached_tokens": used.read},
+        "prompt_tokens_details": {"cached_tokens": used.read, "cache_write_tokens": used.write},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }} if used else {}  # fmt: skip

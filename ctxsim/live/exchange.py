@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.counting.estimators.serialized import handed
 from ctxsim.readers.assembly.requests.bodies import Api
-from ctxsim.readers.assembly.requests.logged import Caught
+from ctxsim.readers.assembly.requests.logged import Caught, Said
 from ctxsim.transcript import Head, Item
 
 
@@ -22,7 +22,10 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One request as the provider sees it. `text` is the last message's, by which helper requests are recognised."""
+    """One request as the provider sees it. `text` is the last message's, by which helper requests are recognised.
+
+    `said` holds the messages, from which a later request may go on by this response's id.
+    """
 
     api: Api
     model: str
@@ -31,6 +34,7 @@ class Asked(msgspec.Struct, frozen=True):
     items: list[Item]
     tools: tuple[Tool, ...]
     text: str
+    said: tuple[Said, ...] = ()
 
     def shell(self) -> Asked:
         """Return the request without its content, which is enough to answer a retry."""

@@ -92,7 +92,7 @@ def _response(reply: Reply, status: str, output: list[dict[str, Any]]) -> dict[s
     used = reply.used if status == "completed" else None
     usage = {
         "input_tokens": used.input,
-        "input_tokens_details": {"cached_tokens": used.read},
+        "input_tokens_details": {"cached_tokens": used.read, "cache_write_tokens": used.write},
         "output_tokens": used.output,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": used.input + used.output,

@@ -21,7 +21,9 @@ from ctxsim.live.plan import Outcome
 from ctxsim.live.script import Script
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests.bodies import Api, caught
+from ctxsim.readers.assembly.requests.bodies import Api, answer, caught, ids
+from ctxsim.readers.assembly.requests.logged import Said
+from ctxsim.readers.source import under
 from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
@@ -43,6 +45,9 @@ FOREVER_S = 60.0
 
 ASKS = re.compile(r"(?i)\b(summari[sz]e|summary|compact|compaction|condense|hand-?off)\b")
 """Words by which a text that asks for a summary is recognised."""
+
+TOOL_CHOICES = ("tool_choice",), ("tool_choice", "type"), ("toolConfig", "functionCallingConfig", "mode")
+"""The places in requests of the choice of tools. With the choice `none`, the model calls none."""
 
 OVER = "The conversation is over."
 """The answer to requests past the script's end."""
@@ -93,6 +98,7 @@ class Session:
         self._counter = counter or provider.counter()
         self._llm: Kernel | None = None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
+        self._said: dict[str, tuple[Said, ...]] = {}
         self._admitted: set[bytes] = set()
         self._limited: dict[int, int] = {}
         self._broken: set[int] = set()
@@ -102,12 +108,13 @@ class Session:
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
-        digest = hashlib.sha256(msgspec.json.encode(body)).digest()
+        data = msgspec.json.encode(body)
+        digest = hashlib.sha256(data).digest()
         for known, served in self._answered:
             # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
-        asked = ask(api, body, model, stream)
+        asked = ask(api, body, model, stream, self._said)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
         # Agents that have tools offer them in every request of the conversation.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
@@ -118,6 +125,8 @@ class Session:
         matched = self._history.match(asked.items, step) if kind == "main" else None
         if matched is not None:
             self._held = _places(matched)
+        # In a text, the quotes would be escaped. Only Anthropic's API has these marks.
+        self._llm_for(asked).request.marked = api != "messages" or b'"cache_control":{' in data
         tokens, refusal = self._judge(asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:
@@ -129,6 +138,10 @@ class Session:
         served = self._billed(served, reply, unused)
         if served.reply and not served.reply.broken:
             self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
+            if api == "responses":
+                whole = responses.whole(served.reply)
+                answered = Said(answer(api, whole, "reply").parts, response=True)
+                self._said[whole["id"]] = (*asked.said, answered)
             if kind == "main":
                 self.step += 1
                 made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]
@@ -137,7 +150,7 @@ class Session:
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
-        asked = ask(api, body, model, False)
+        asked = ask(api, body, model, False, self._said)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
 
     def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Outcome:
@@ -241,18 +254,26 @@ class Session:
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
 
-def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
-    """Return a parsed request body. Raises InputError for one that isn't of that API or has no message."""
+def ask(api: Api, body: dict[str, Any], model: str, stream: bool, known: Mapping[str, tuple[Said, ...]] = {}) -> Asked:
+    """Return a parsed request body, after the messages up to the known response that it goes on from.
+
+    Raises InputError for one that isn't of that API, has no message, or goes on from an unknown response.
+    """
     held = caught(api, body, "your")
+    if before := ids(body, {})[1]:
+        if before not in known:
+            raise InputError("request", f"Previous response with id '{before}' not found.")
+        held.said[:0] = known[before]
     items = items_of(held)
     if not items:
         raise InputError("request", "it has no message")
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
-    offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
+    may_call = not any(under(body, *place) in ("none", "NONE") for place in TOOL_CHOICES)
+    offered = (tool for tool in body.get("tools") or () if may_call and isinstance(tool, dict))
     tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
     head = Head("\n\n".join(held.system), tuple(held.tools))
-    return Asked(api, model, stream, head, items, tools, text)
+    return Asked(api, model, stream, head, items, tools, text, tuple(held.said))
 
 
 def _places(matched: Matched) -> frozenset[int]:

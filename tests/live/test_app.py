@@ -95,7 +95,9 @@ def test_no_web_page_can_ask(headers: dict[str, str], status: int) -> None:
         assert http.post("/v1/messages", content=body, headers=headers).status_code == status
 
 
-def test_bodies_that_never_end_hold_little_and_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bodies_that_never_end_hold_little_and_are_let_go(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("ctxsim.live.app.HELD_BYTES", 100_000)
     monkeypatch.setattr("ctxsim.live.app.IDLE_S", 1.0)
     monkeypatch.setattr("ctxsim.live.server.IDLE_S", 1.0)
@@ -115,6 +117,11 @@ def test_bodies_that_never_end_hold_little_and_are_let_go(monkeypatch: pytest.Mo
         assert statuses == [b"408", b"503"]
         # Closed without a word.
         assert idle() == half() == b""
+        # A client that goes away is no error of the endpoint.
+        with socket.create_connection(("127.0.0.1", port), 20) as gone:
+            gone.sendall(head + b"x")
+        said(head, b"x")()
+    assert capsys.readouterr().err == ""
 
 
 @every_api
@@ -138,6 +145,8 @@ def test_the_log_is_a_transcript_that_goes_on_past_a_compaction(api: str, tmp_pa
     assert [call.usage.input_tokens for call in transcript.calls if call.usage] == [
         first.input, second.input, third.input,
     ]  # fmt: skip
+    # The creation time in OpenAI's responses is a constant: it isn't the day whose prices count.
+    assert [call.time_s for call in transcript.calls] == [None] * 3
     (compaction,) = transcript.compactions
     assert (compaction.call, compaction.summary) == (3, ("Summary: the first result was read.",))
     assert transcript.head.system == "You help."

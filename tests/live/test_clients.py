@@ -73,18 +73,37 @@ def test_openai_chat(stream: bool) -> None:
 
 @streamed
 def test_openai_responses(stream: bool) -> None:
+    sizes: list[list[int]] = [[], []]
+    # In the second run only what is new is sent, and the endpoint puts the history before it.
+    for going_on, sizes_so_far in enumerate(sizes):
+        _responses_to_the_end(stream, bool(going_on), sizes_so_far)
+    assert sizes[0] == sizes[1]
+
+
+def test_openai_responses_of_an_unknown_one() -> None:
+    openai = pytest.importorskip("openai")
+    with openai_client() as client, pytest.raises(openai.BadRequestError, match="'resp_9' not found"):
+        client.responses.create(model="m", input=TASK, previous_response_id="resp_9")
+
+
+def _responses_to_the_end(stream: bool, going_on: bool, sizes: list[int]) -> None:
     with openai_client() as client:
         items: list[Any] = [{"role": "user", "content": TASK}]
+        given: dict[str, Any] = {"model": "m", "tools": FLAT_TOOLS}
         for text in (FIRST, SECOND, ""):
             if stream:
-                with client.responses.stream(model="m", input=items, tools=FLAT_TOOLS) as events:
+                with client.responses.stream(input=items, **given) as events:
                     for _ in events:
                         pass
                     done = events.get_final_response()
             else:
-                done = client.responses.create(model="m", input=items, tools=FLAT_TOOLS)
+                done = client.responses.create(input=items, **given)
             assert done.usage.input_tokens > 0
-            items += [item.model_dump(exclude_none=True) for item in done.output]
+            sizes.append(done.usage.input_tokens)
+            if going_on:
+                given["previous_response_id"], items = done.id, []
+            else:
+                items += [item.model_dump(exclude_none=True) for item in done.output]
             for item in done.output:
                 if item.type == "function_call":
                     items.append({"type": "function_call_output", "call_id": item.call_id, "output": text})

@@ -116,7 +116,9 @@ def test_any_json_gets_an_answer(http: TestClient, body: dict[str, object], api:
     assert done.status_code in (200, 400)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff\xfe", b"1", b'{"messages": [' + b"[" * 5_000, b"null"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"\xff\xfe", b'{"a": "\xff"}', b"1", b'{"messages": [' + b"[" * 5_000, b"null"]
+)
 def test_what_is_no_json_object_is_told(data: bytes) -> None:
     with client() as http:
         for path in ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1beta/models/m:generateContent"):

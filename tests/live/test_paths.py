@@ -52,8 +52,10 @@ def error(done: Any) -> tuple[int, str]:
 
 def test_what_is_not_served_is_told() -> None:
     with client() as http:
-        models = {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "ctxsim"}]}
-        assert http.get("/v1/models").json() == models
+        # The fields that the clients of OpenAI and Anthropic declare as always there.
+        model = {"id": "mock", "object": "model", "created": 1_700_000_000, "owned_by": "ctxsim", "type": "model",
+                 "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active"}  # fmt: skip
+        assert http.get("/v1/models").json() == {"object": "list", "data": [model], "has_more": False}
         assert error(http.get("/v1/messages")) == (404, "nothing is served at GET /v1/messages")
         refused = http.post("/v1/none", json={})
         assert refused.json() == {"error": {
@@ -110,16 +112,24 @@ def test_what_is_answered_is_told_and_logged_with_its_session(tmp_path: Path) ->
         with TestClient(application(endpoint), "http://localhost") as http:
             answered = http.post("/s/one/v1/chat/completions", json={**CHAT, "stream": True})
             assert answered.headers["content-type"].startswith("text/event-stream")
+            # As from OpenAI, the usage comes only to a client that asks for it.
+            assert "usage" not in answered.text
+            asking = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
+            assert '"usage"' in http.post("/s/two/v1/chat/completions", json=asking).text
             assert http.post("/v1/chat/completions", json={**CHAT, "model": "other"}).json()["model"] == "other"
             assert http.post("/v1/chat/completions", json={"messages": [TASK]}).json()["model"] == ""
             # What is no request is neither.
             assert http.post("/v1/chat/completions", json={"messages": []}).status_code == 400
     assert [(entry.session, entry.number, entry.step) for entry in told] == [
         ("one", 1, 1),
-        ("default", 2, 1),
-        ("default", 3, 2),
+        ("two", 2, 1),
+        ("default", 3, 1),
+        ("default", 4, 2),
     ]
-    assert set(endpoint.sessions) == {"one", "default"} and len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
+    # The log has it all the same.
+    assert told[0].response["usage"] == told[1].response["usage"]
+    assert set(endpoint.sessions) == {"one", "two", "default"}
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
 
 
 def test_a_refusal_for_the_rate_says_in_a_header_when_to_come_again() -> None:

@@ -142,6 +142,19 @@ def test_usage_and_dollars_by_the_cache_and_the_faults() -> None:
     assert none is not None and none.used is None
 
 
+@pytest.mark.parametrize("marks", [{}, {"cache_control": {"type": "ephemeral"}}])
+def test_anthropic_caches_only_what_a_request_marks(marks: dict[str, Any]) -> None:
+    one = session(vendor="anthropic", cache="anthropic", model="claude-sonnet-4-5")
+    # A text that speaks of a mark is none.
+    asks = {"role": "user", "content": [{"type": "text", "text": '"cache_control":{} ' * 1000, **marks}]}
+    read = []
+    for messages in ([asks], [asks, {"role": "assistant", "content": "Yes."}, TASK]):
+        reply = one.answer("messages", {"messages": messages, "max_tokens": 9}, "m", False, {}).reply
+        assert reply is not None and reply.used is not None
+        read.append((reply.used.read > 0, reply.used.write > 0))
+    assert read == ([(False, True), (True, True)] if marks else [(False, False)] * 2)
+
+
 def test_a_broken_stream_takes_no_step_and_comes_once() -> None:
     one = session(("stream-error@1",))
     body = {"messages": [TASK], "tools": TOOLS}
@@ -209,6 +222,11 @@ def test_calls_and_results_that_do_not_pair_are_refused_unless_asked_for() -> No
     assert refused is not None and refused.reason == "invalid"
     assert refused.message.startswith("Invalid request: ") and "not answered" in refused.message
     assert asked(lenient, unpaired).refusal is None and (one.step, lenient.step) == (0, 1)
+    # The server's own tools are answered in the response that calls them.
+    searched = [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+                {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]  # fmt: skip
+    sent = {"messages": [TASK, {"role": "assistant", "content": searched}, TASK], "max_tokens": 9}
+    assert one.answer("messages", sent, "m", False, {}).refusal is None
 
 
 # requests that aren't the conversation
@@ -299,6 +317,15 @@ def test_a_request_as_the_provider_sees_it() -> None:
     assert found.head.system == "You help." and len(found.head.tools) == 3
     shell = found.shell()
     assert (shell.head, shell.items, shell.tools, shell.text, shell.stream) == (Head(), [], (), "", True)
+    for choice in ("none", {"type": "none"}, "auto"):
+        sent = {"messages": [TASK], "tools": TOOLS, "tool_choice": choice}
+        assert ask("chat", sent, "m", False).tools == ((Tool("tool", {}),) if choice == "auto" else ())
+    declared = [{"functionDeclarations": [{"name": "tool"}]}]
+    for mode in ("NONE", "AUTO"):
+        config = {"functionCallingConfig": {"mode": mode}}
+        contents = [{"role": "user", "parts": [{"text": "Do the task."}]}]
+        known = ask("gemini", {"contents": contents, "tools": declared, "toolConfig": config}, "m", False)
+        assert len(known.tools) == (mode == "AUTO")
     parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
     assert ask("chat", {"messages": [{"role": "user", "content": parts}]}, "m", False).text == "One.\nTwo."
 

@@ -76,6 +76,8 @@ READ = Tool("read", {"file": {"type": "string"}}, ("file",))
         # The newer form holds, where a declaration has both.
         (gemini, {"functionDeclarations": [{"name": "read", "parameters": {}, "parametersJsonSchema": SCHEMA}]},
          [READ]),
+        # LiteLLM writes fields as the Python library does.
+        (gemini, {"function_declarations": [{"name": "read", "parameters_json_schema": SCHEMA}]}, [READ]),
         (gemini, {"functionDeclarations": {"name": "read"}}, []), (gemini, {"googleSearch": {}}, []),
     ],
 )  # fmt: skip
@@ -93,7 +95,8 @@ def test_whose_apis_they_are() -> None:
 CHAT_CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": '{"file": "a"}'}}
 CHAT_USAGE = {
     "prompt_tokens": 1_000, "completion_tokens": 20, "total_tokens": 1_020,
-    "prompt_tokens_details": {"cached_tokens": 600}, "completion_tokens_details": {"reasoning_tokens": 0},
+    "prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300},
+    "completion_tokens_details": {"reasoning_tokens": 0},
 }  # fmt: skip
 
 
@@ -154,8 +157,8 @@ RESPONSE = {
     "tool_choice": "auto", "tools": [], "top_p": None, "usage": None,
 }  # fmt: skip
 RESPONSE_USAGE = {
-    "input_tokens": 1_000, "input_tokens_details": {"cached_tokens": 600}, "output_tokens": 20,
-    "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1_020,
+    "input_tokens": 1_000, "input_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300},
+    "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1_020,
 }  # fmt: skip
 PART = {"type": "output_text", "text": "Look.", "annotations": [], "logprobs": []}
 MESSAGE = {"type": "message", "id": "msg_00000007", "status": "completed", "role": "assistant", "content": [PART]}

@@ -72,9 +72,10 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
                     parts.append(Part("assistant", block.text))
             case "thinking" | "redacted_thinking":
                 parts.append(Part("reasoning", block.thinking, media=unshown(block.thinking, block.signature)))
-            case "tool_use" | "server_tool_use":
+            case "tool_use":
                 parts.append(Part("tool_call", compact_json(block.input), block.name, block.id or ""))
             case _:
+                # A tool that the server runs has its result in the same message.
                 parts.append(Part("assistant", compact_json(value)))
     return parts
 

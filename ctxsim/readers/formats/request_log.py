@@ -98,7 +98,9 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
             if pair.kind != "main":
                 left_out[f"request(s) that are not the conversation left out: {pair.kind}"] += 1
             elif logged := _logged(where, _body(pair.request), _body(pair.response), time_s):
-                yield msgspec.structs.replace(logged, context=pair.session, compacted=pair.compacted)
+                # The creation times in the responses of `ctxsim serve` are made up.
+                time_s = time_s if pair.session else logged.time_s
+                yield msgspec.structs.replace(logged, context=pair.session, compacted=pair.compacted, time_s=time_s)
             else:
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):

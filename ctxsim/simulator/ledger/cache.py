@@ -76,7 +76,7 @@ class BreakpointCache(Cache):
         return split.read + split.write
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        chosen = marked_positions(request, self._strategy)[-self._rule.max_breakpoints :]
+        chosen = marked_positions(request, self._strategy if request.marked else "none")[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
         marks = [(mark, tokens) for mark in chosen if (tokens := request.tokens_to(mark)) >= self._minimum]

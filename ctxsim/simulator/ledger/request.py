@@ -41,13 +41,15 @@ class Request:
 
     __slots__ = (
         "_blocks", "_frames", "_gone", "_identities", "_other", "_own", "_same", "_tokens", "_upto", "cause",
-        "changed_from", "head", "items", "reshaped_from", "total",
+        "changed_from", "head", "items", "marked", "reshaped_from", "total",
     )  # fmt: skip
 
     def __init__(self, frames: Frames, head: Head) -> None:
         self._frames = frames
         self.head = head
         self.items: list[Item] = []
+        self.marked = True
+        """Whether the caller marks breakpoints of the cache in it, where a vendor wants marks."""
         tokens, self._own = frames.head(head)
         self._tokens: list[int] = []
         """The tokens of each item."""

@@ -98,6 +98,14 @@ def test_the_provider_puts_the_history_before_a_request_that_names_a_response(
     ]  # fmt: skip
     assert [call.usage and call.usage.input_tokens for call in transcript.calls] == [10, 20, 30]
     assert transcript.notes == () and all(call.comparable for call in transcript.calls)
+    # Each session of the endpoint numbers its responses from 1.
+    other = pair(1, [{"role": "user", "content": "Fix web.py."}], asks), *pairs[1:]
+    both = [
+        {**one, "session": name} for two in zip(pairs, other, strict=True) for name, one in zip("ab", two, strict=True)
+    ]
+    monkeypatch.setattr("ctxsim.readers.assembly.requests.logged.MOST_JOINED", 16)
+    found = [(one.items[0].text, len(one.calls)) for one in transcripts(tmp_path, *both)]
+    assert found == [("Fix mail.py.", 3), ("Fix web.py.", 3)]
 
 
 def test_encrypted_reasoning_keeps_the_size_that_its_response_states(tmp_path: Path) -> None:

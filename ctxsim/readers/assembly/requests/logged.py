@@ -95,10 +95,10 @@ def transcripts(
     """
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
-    named: dict[str, Logged] = {}
+    named: dict[tuple[str, str], Logged] = {}
     joined = 0
     for logged in records:
-        if before := named.get(logged.after):
+        if before := named.get((logged.context, logged.after)):
             logged.request.said[:0] = [*before.request.said, Said(before.reply, response=True)]
             joined += len(logged.request.said)
             if joined > MOST_JOINED:
@@ -106,7 +106,7 @@ def transcripts(
                     logged.where, f"follows on more than {MOST_JOINED:,} earlier messages: give it in parts"
                 )
         if logged.id:
-            named[logged.id] = logged
+            named[logged.context, logged.id] = logged
         # Each request repeats those before it: equal messages are held once.
         logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
         logs.append(logged)
