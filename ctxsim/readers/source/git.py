@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -45,6 +45,16 @@ class GitSource(Source):
 
     repository: Path = field(kw_only=True)
     blob: str = field(kw_only=True)
+    tree: str = field(default="", kw_only=True)
+    file: str = field(default="", kw_only=True)
+
+    @property
+    def place(self) -> PurePosixPath:
+        return PurePosixPath(self.file)
+
+    def near(self, files: Iterable[str]) -> bool:
+        paths = [str(self.place.parent / file) for file in files]
+        return bool(_run(self.repository, self.name, "ls-tree", self.tree, "--", *paths))
 
     def kept(self) -> bytes:
         """Return the file's bytes, compressed if they are."""
@@ -85,7 +95,8 @@ def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
         raise InputError(path, f"has no files with the endings {', '.join(endings)}")
     longest: dict[str, tuple[int, str, Source]] = {}
     for blob, (file, size) in first.items():
-        key, source = blob, GitSource(f"{shown}:{file}", repository=repository.resolve(), blob=blob)
+        name, where = f"{shown}:{file}", repository.resolve()
+        key, source = blob, GitSource(name, repository=where, blob=blob, tree=tree.decode(), file=file)
         if file.endswith(AS_FILES):
             source.refused = NotATranscript(source.name, f"{', '.join(AS_FILES)} are read only from checkouts")
         # A file that can't be read is refused when it is read.

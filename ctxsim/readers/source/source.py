@@ -4,11 +4,11 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -91,6 +91,22 @@ class Source:
 
         with self.readable():
             return member(self.path, self.member)
+
+    @property
+    def place(self) -> PurePath:
+        """The file's path; in its archive or commit, if it is in one."""
+        return PurePath(self.path or "") if self.member is None else PurePosixPath(self.member)
+
+    def near(self, files: Iterable[str]) -> bool:
+        """Return whether any of some files is there, given by paths relative to the folder that this one is in."""
+        paths = [self.place.parent / file for file in files]
+        if self.path is None:
+            return False
+        if self.member is None:
+            return any(Path(path).exists() for path in paths)
+        from ctxsim.readers.source.archive import holds
+
+        return holds(self.path, map(str, paths))
 
     def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""

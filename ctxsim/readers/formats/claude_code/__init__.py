@@ -77,7 +77,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    told = ToldOfAgents(source.path)
+    told = ToldOfAgents(source)
     lines_of = read_lines(source, notes, counts, told.hear)
 
     def main_of(session: PurePath, _: str) -> str:
