@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -52,9 +52,8 @@ class GitSource(Source):
     def place(self) -> PurePosixPath:
         return PurePosixPath(self.file)
 
-    def near(self, files: Iterable[str]) -> bool:
-        paths = [str(self.place.parent / file) for file in files]
-        return bool(_run(self.repository, self.name, "ls-tree", self.tree, "--", *paths))
+    def near(self, places: Iterable[PurePath]) -> bool:
+        return bool(_run(self.repository, self.name, "ls-tree", self.tree, "--", *map(str, places)))
 
     def kept(self) -> bytes:
         """Return the file's bytes, compressed if they are."""

@@ -95,18 +95,17 @@ class Source:
     @property
     def place(self) -> PurePath:
         """The file's path; in its archive or commit, if it is in one."""
-        return PurePath(self.path or "") if self.member is None else PurePosixPath(self.member)
+        return PurePath(self.path or self.name) if self.member is None else PurePosixPath(self.member)
 
-    def near(self, files: Iterable[str]) -> bool:
-        """Return whether any of some files is there, given by paths relative to the folder that this one is in."""
-        paths = [self.place.parent / file for file in files]
+    def near(self, places: Iterable[PurePath]) -> bool:
+        """Return whether there is a file at any of some places, each given as `place` gives this one's."""
         if self.path is None:
             return False
         if self.member is None:
-            return any(Path(path).exists() for path in paths)
+            return any(Path(place).exists() for place in places)
         from ctxsim.readers.source.archive import holds
 
-        return holds(self.path, map(str, paths))
+        return holds(self.path, map(str, places))
 
     def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""

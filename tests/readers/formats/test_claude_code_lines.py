@@ -145,6 +145,11 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
     lines = [user("u1", None, "Go.", **mark), answer("a1", "u1", "Done.", **mark)]
     found = only(write(tmp_path / "main" / "subagents" / "agent-x.jsonl", *lines), "claude-code")
     assert found.parent == f"{tmp_path}/main{parent}"
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in tmp_path.rglob("*.jsonl*"):
+            archive.write(file, file.relative_to(tmp_path))
+    of_agents = (source for source in sources(f"{tmp_path / 'all.zip'}") if "agent-" in source.name)
+    assert [one.parent for source in of_agents for one in read_source(source)] == [f"{tmp_path}/all.zip!main{parent}"]
 
 
 @pytest.mark.parametrize(("record", "matched"), [

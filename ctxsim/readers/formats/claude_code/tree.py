@@ -220,8 +220,9 @@ class ToldOfAgents:
     def _has_file(self, agent: str) -> bool:
         if self._source is None or not _AGENT.fullmatch(agent):
             return False
-        folders = (".", f"./{self._source.place.name.split('.', 1)[0]}/subagents")
-        return self._source.near(f"{folder}/agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
+        own = self._source.place
+        folders = (own.parent, own.parent / own.name.split(".", 1)[0] / "subagents")
+        return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
 
 
 def read_lines(
