@@ -6,15 +6,16 @@ A project's sessions together show the model's window, so all of them are scanne
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import PurePath
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.readers.reader import detect
 from ctxsim.readers.source import Sample, Source, decoded
 
-_MODEL = re.compile(rb'"model":"([^"]{1,200})"')
-_PROJECT = re.compile(rb'"cwd":("(?:[^"\\]|\\.){1,4000}")')
+_MODEL = re.compile(rb'"model":\s*"([^"]{1,200})"')
+_PROJECT = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.){1,4000}")')
 _PARTS = tuple(
-    re.compile(rb'"%s":(\d{1,12})' % name)
+    re.compile(rb'"%s":\s*(\d{1,12})' % name)
     for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
 )
 
@@ -36,7 +37,8 @@ def accepted(sources: Iterable[Source]) -> Accepted:
     """
     found: Accepted = {}
     for source in sources:
-        if source.path is None or ".jsonl" not in source.path.suffixes or source.member is not None:
+        # By its name, so that one in an archive or in a commit counts as well.
+        if ".jsonl" not in PurePath(source.name).suffixes:
             continue
         with suppress(InputError):
             for key, tokens in _of_session(source).items():
@@ -51,7 +53,7 @@ def _of_session(source: Source) -> dict[str, int]:
     for _, line in source.lines():
         if not project and (told := _PROJECT.search(line)):
             project = decoded(told[1].decode("utf-8", "replace")) or ""
-        at = line.rfind(b'"usage":{')
+        at = line.rfind(b'"usage":')
         if at < 0 or b'"cache_read_input_tokens"' not in line or not (model := _MODEL.search(line)):
             continue
         parts = (part.search(line, at) for part in _PARTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_the_largest_accepted_request_of_each_project_and_model_and_its_sessions
     # The first line of a session says which project it is of.
     assert accepted(sources(str(tmp_path))) == {"m in /p": (654, 2), "n in /p": (18, 1)}
     assert of_project("/p", "m") == "m in /p"
+
+
+def test_requests_count_wherever_the_log_lies_and_however_its_json_is_spaced(tmp_path: Path) -> None:
+    line = json.dumps(json.loads(said("m", 1, 20, 300)))
+    assert ": " in line
+    put(tmp_path / "a.jsonl", line)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.write(tmp_path / "a.jsonl", "deep/a.jsonl")
+    for name in ("a.jsonl", "b.zip"):
+        assert accepted(sources(str(tmp_path / name))) == {"m in /p": (321, 1)}, name
 
 
 @pytest.mark.parametrize("cwd", ["C:\\work", "/home/josé", '/a "b"'])

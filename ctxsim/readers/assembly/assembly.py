@@ -113,16 +113,20 @@ class Assembly:
         self._unanswered = [item for item in self.items[start:] if item.kind == "tool_call"]
         self._calls.append(Call(start, len(self.items), usage, time_s, model, comparable, window=self.window))
 
-    def inherited(self) -> None:
-        """Turn all responses so far, copied from another session, into this session's first items, without calls."""
+    def inherited(self) -> int:
+        """Turn all responses so far, copied from another session, into this session's first items, without calls.
+
+        Return by how many places the newest items moved to the front, because a compaction removed others.
+        """
         from ctxsim.readers.assembly.segments import history
 
         self._close_exchange()
         self.notes.append(f"begins with {self.calls} response(s) copied from another session, where they are counted")
-        self.items = list(history(self.transcript()))
+        before, self.items = len(self.items), list(history(self.transcript()))
         self._message, self._carried = self.items[-1].message if self.items else 0, len(self.items)
         self._calls, self._beside, self.compactions, self._cleared, self._late = [], [], [], [], {}
         self.shortened = {}
+        return before - len(self.items)
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
         """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a

@@ -12,7 +12,7 @@ https://docs.openclaw.ai/reference/session-management-compaction
       "toolName": "mail", "content": [{"type": "text", "text": "2 messages"}]}}
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -113,6 +113,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     kept = {0} | branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
     answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
     conversation = _Conversation(assembly, answered)
+    copied = _copied(entries)
     for position, entry in enumerate(entries):
         if position in kept:
             conversation.add(entry)
@@ -122,9 +123,18 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
                 # It was paid for too.
                 assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
+        if position + 1 == copied and assembly.calls:
+            conversation.inherited()
     assembly.project = where(entries)[0]
     assembly.notes += notes
     yield assembly.finished()
+
+
+def _copied(entries: Sequence[_Entry]) -> int:
+    """Return the number of first entries that a fork copied from its parent: they are older than its header."""
+    began_s = next((time_s(header.timestamp) for header in entries[:1] if header.parent_session), None)
+    times = (time_s(entry.timestamp) for entry in entries)
+    return max((at for at, when in enumerate(times, 1) if when and began_s and when < began_s), default=0)
 
 
 def _time_s(entry: _Entry, message: _Message) -> float | None:
@@ -161,6 +171,11 @@ class _Conversation:
             case "model_change":
                 self.model = entry.model_id or self.model
             # All others were counted when they were read.
+
+    def inherited(self) -> None:
+        """End what a fork has copied."""
+        moved = self.assembly.inherited()
+        self.place_of = {name: max(place - moved, 0) for name, place in self.place_of.items()}
 
     def _message(self, entry: _Entry, message: _Message) -> None:
         match message.role:

@@ -8,6 +8,7 @@ import struct
 import threading
 import zipfile
 import zlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -35,6 +36,11 @@ def member(path: Path, name: str) -> bytes:
     with _ONE_AT_A_TIME:
         archive = _archive(path, _state(path))
         return member_bytes(archive, archive.getinfo(name))
+
+
+def holds(path: Path, names: Iterable[str]) -> bool:
+    """Return whether the archive at a path has a member of one of the names."""
+    return not _archive(path, _state(path)).NameToInfo.keys().isdisjoint(names)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

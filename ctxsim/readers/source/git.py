@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -45,6 +45,15 @@ class GitSource(Source):
 
     repository: Path = field(kw_only=True)
     blob: str = field(kw_only=True)
+    tree: str = field(default="", kw_only=True)
+    file: str = field(default="", kw_only=True)
+
+    @property
+    def place(self) -> PurePosixPath:
+        return PurePosixPath(self.file)
+
+    def near(self, places: Iterable[PurePath]) -> bool:
+        return bool(_run(self.repository, self.name, "ls-tree", self.tree, "--", *map(str, places)))
 
     def kept(self) -> bytes:
         """Return the file's bytes, compressed if they are."""
@@ -85,7 +94,8 @@ def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
         raise InputError(path, f"has no files with the endings {', '.join(endings)}")
     longest: dict[str, tuple[int, str, Source]] = {}
     for blob, (file, size) in first.items():
-        key, source = blob, GitSource(f"{shown}:{file}", repository=repository.resolve(), blob=blob)
+        name, where = f"{shown}:{file}", repository.resolve()
+        key, source = blob, GitSource(name, repository=where, blob=blob, tree=tree.decode(), file=file)
         if file.endswith(AS_FILES):
             source.refused = NotATranscript(source.name, f"{', '.join(AS_FILES)} are read only from checkouts")
         # A file that can't be read is refused when it is read.

@@ -4,11 +4,11 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -91,6 +91,21 @@ class Source:
 
         with self.readable():
             return member(self.path, self.member)
+
+    @property
+    def place(self) -> PurePath:
+        """The file's path; in its archive or commit, if it is in one."""
+        return PurePath(self.path or self.name) if self.member is None else PurePosixPath(self.member)
+
+    def near(self, places: Iterable[PurePath]) -> bool:
+        """Return whether there is a file at any of some places, each given as `place` gives this one's."""
+        if self.path is None:
+            return False
+        if self.member is None:
+            return any(Path(place).exists() for place in places)
+        from ctxsim.readers.source.archive import holds
+
+        return holds(self.path, map(str, places))
 
     def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""

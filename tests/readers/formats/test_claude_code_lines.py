@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from read_back import Json, left_out, only, said, taken, write
 
+from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -121,6 +124,15 @@ def test_what_sub_agents_cost_is_told_by_progress_unless_their_own_files_are_the
         (Usage(tokens, 2), "n", 1_767_225_600.0) for tokens in (7, 10, 11)
     ]
     assert not any(call.comparable for call in found.beside)
+    # An archive and a commit hold the same files.
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in tmp_path.rglob("*.jsonl*"):
+            archive.write(file, f"deep/{file.relative_to(tmp_path)}")
+    for command in (["init"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "x"]):
+        subprocess.run(["git", "-C", tmp_path, *command], check=True, capture_output=True)
+    for kept in (f"{tmp_path / 'all.zip'}", f"git:{tmp_path}"):
+        (again,) = [each for source in sources(kept) if source.name.endswith("s.jsonl") for each in read_source(source)]
+        assert again.beside == found.beside
 
 
 @pytest.mark.parametrize(("beside", "parent"), [
@@ -133,6 +145,11 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
     lines = [user("u1", None, "Go.", **mark), answer("a1", "u1", "Done.", **mark)]
     found = only(write(tmp_path / "main" / "subagents" / "agent-x.jsonl", *lines), "claude-code")
     assert found.parent == f"{tmp_path}/main{parent}"
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in tmp_path.rglob("*.jsonl*"):
+            archive.write(file, file.relative_to(tmp_path))
+    of_agents = (source for source in sources(f"{tmp_path / 'all.zip'}") if "agent-" in source.name)
+    assert [one.parent for source in of_agents for one in read_source(source)] == [f"{tmp_path}/all.zip!main{parent}"]
 
 
 @pytest.mark.parametrize(("record", "matched"), [

@@ -18,7 +18,7 @@ from read_back import Json, all_of, left_out, only, said, text, write
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.formats import opencode
-from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage
+from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Media, Transcript, Usage
 
 
 def tool(call_id: str, output: str | None, status: str = "completed", **state: Any) -> Json:
@@ -182,6 +182,34 @@ def test_a_compaction_keeps_the_tail_that_it_names(tmp_path: Path) -> None:
     )
     assert transcript.compactions == (Compaction(3, 4, "overflow", ("So far: mail.",), (1, 2, 3)),)
     assert [made.comparable for made in transcript.calls] == [True, False, False]
+
+
+def test_a_fork_counts_its_own_responses(tmp_path: Path) -> None:
+    def old(name: str, cleared: int) -> Json:
+        return tool(name, name, time={"start": 1, "compacted": cleared})
+
+    def forked(created: int) -> Transcript:
+        return exported(
+            tmp_path,
+            user(text("Any mail?"), time={}),
+            answer(old("c1", 9), id="a1", time={"created": 1}, tokens={"input": 5}),
+            user({"type": "compaction", "auto": True, "tail_start_id": "a1"}, time={}),
+            answer(text("So far: mail."), summary=True, time={"created": 2}, tokens={"input": 6}),
+            answer(old("c2", 4), time={"created": 3}, tokens={"input": 7}),
+            answer(text("Two."), time={"created": 6}, tokens={"input": 8}),
+            answer(text("Three."), time={"created": 9}, tokens={"input": 9}),
+            time={"created": created},
+        )
+
+    assert [call.usage for call in forked(0).calls] == [Usage(5), Usage(7), Usage(8), Usage(9)]
+    fork = forked(5)
+    assert [call.usage for call in fork.calls] == [Usage(8), Usage(9)]
+    assert (fork.carried, fork.beside, fork.compactions) == (5, (), ())
+    # The second result was cleared before the fork, the first after it.
+    assert [item.text for item in fork.items if item.kind == "tool_result"] == ["c1", CLEARED]
+    assert fork.items[0].text == "So far: mail."
+    assert fork.cleared == ((2, 2),)
+    assert forked(10).calls == ()
 
 
 def test_costs_are_those_of_the_steps_and_usage_that_differs_is_noted(tmp_path: Path) -> None:

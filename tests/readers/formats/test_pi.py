@@ -125,6 +125,32 @@ def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> 
     )
 
 
+def test_a_fork_counts_its_own_responses(tmp_path: Path) -> None:
+    def lines(*, forked: bool) -> list[Json]:
+        header = {**NEW, "timestamp": "2025-01-02T03:04:10.000Z", "parentSession": "/home/x/old.jsonl"}
+        return [
+            header if forked else NEW,
+            entry(("1", None), "user", "Go."),
+            entry(("2", "1"), "assistant", [text("Wrong.")], usage={"input": 7}),
+            entry(("3", "1"), "assistant", [text("One.")], usage={"input": 5}),
+            {"type": "compaction", "id": "4", "parentId": "3", "summary": "All.", "firstKeptEntryId": "3"},
+            entry(("5", "4"), "assistant", [text("Two.")], usage={"input": 6}),
+        ]
+
+    third = entry(("6", "5"), "assistant", [text("Three.")], usage={"input": 8})
+    later = {**third, "timestamp": "2025-01-02T03:05:00Z"}
+    again = {"type": "compaction", "id": "7", "parentId": "6", "summary": "More.", "firstKeptEntryId": "5"}
+    whole = one(tmp_path, *lines(forked=False), later, again)
+    assert [call.usage for call in whole.calls] == [Usage(5), Usage(6), Usage(8)] and len(whole.beside) == 1
+    fork = one(tmp_path, *lines(forked=True), later, again)
+    assert [item.text for item in fork.items] == ["All.", "One.", "Two.", "Three."]
+    assert ([call.usage for call in fork.calls], fork.carried, fork.beside) == ([Usage(8)], 3, ())
+    # The second compaction keeps what stands from "Two." on.
+    assert [(each.call, each.kept) for each in fork.compactions] == [(2, (2, 3))]
+    assert "begins with 2 response(s) copied from another session, where they are counted" in fork.notes
+    assert one(tmp_path, *lines(forked=True)).calls == ()
+
+
 def test_responses_that_were_cut_off_keep_their_text_but_not_their_calls(tmp_path: Path) -> None:
     nothing = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     some = {"input": 5, "output": 1, "cacheRead": 100, "cacheWrite": 0}

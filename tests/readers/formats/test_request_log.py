@@ -56,6 +56,17 @@ def test_chat_completions_that_grow_are_one_transcript(tmp_path: Path) -> None:
     assert transcript.notes == ()
 
 
+def test_the_newest_request_may_stand_first(tmp_path: Path) -> None:
+    pairs = [
+        chat(FIRST, call("c1"), 100, timestamp=1_700_000_001),
+        chat(SECOND, call("c2"), 130, timestamp=1_700_000_002),
+        chat([*SECOND, call("c2"), result("c2", "2 messages")], call("c3"), 150, timestamp=1_700_000_003),
+    ]
+    (transcript,) = transcripts(tmp_path, *pairs)
+    assert [call.usage for call in transcript.calls] == [Usage(100, 2), Usage(130, 2), Usage(150, 2)]
+    assert transcripts(tmp_path, *pairs[::-1]) == [transcript]
+
+
 def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(tmp_path: Path) -> None:
     third = [*SECOND, call("c2"), result("c2", "mail.py: fixed")]
     rewound = [*SECOND, {"role": "assistant", "content": "No."}, {"role": "user", "content": "Then undo it."}]

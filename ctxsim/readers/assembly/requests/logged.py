@@ -5,6 +5,7 @@ agent; the transcript keeps the whole history. If the request holds a summary, t
 were only left out or shortened, the calls from there on are not comparable.
 """
 
+import math
 from collections import Counter as Frequencies
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -87,7 +88,7 @@ class Logged(msgspec.Struct):
 def transcripts(
     records: Iterable[Logged], name: str, format: str, notes: Sequence[str] = (), one_run: bool = False
 ) -> Iterator[Transcript]:
-    """Yield one transcript per conversation; `records` are in order of time.
+    """Yield one transcript per conversation; `records` are in order of time, the oldest or the newest first.
 
     With `one_run`, a conversation that starts while another is going on is its child. `notes` may still grow while
     records are read; they go to the first transcript. Without records, there is one transcript without calls. Raises
@@ -98,6 +99,12 @@ def transcripts(
     named: dict[tuple[str, str], Logged] = {}
     joined = 0
     for logged in records:
+        # Each request repeats others: equal messages are held once.
+        logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
+        logs.append(logged)
+    if logs and (logs[0].time_s or 0) > (logs[-1].time_s or math.inf):
+        logs.reverse()
+    for logged in logs:
         if before := named.get((logged.context, logged.after)):
             logged.request.said[:0] = [*before.request.said, Said(before.reply, response=True)]
             joined += len(logged.request.said)
@@ -107,9 +114,6 @@ def transcripts(
                 )
         if logged.id:
             named[logged.context, logged.id] = logged
-        # Each request repeats those before it: equal messages are held once.
-        logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
-        logs.append(logged)
     found = threads(
         [_request(logged) for logged in logs],
         lambda earlier, number, at: _repeats(logs[number].request.said[at], logs[earlier].reply),

@@ -15,14 +15,22 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.formats.claude_code.tree import Line, Metadata, ToldOfAgents, conversation, read_lines, recorded
+from ctxsim.readers.formats.claude_code.tree import (
+    ENDINGS,
+    Line,
+    Metadata,
+    ToldOfAgents,
+    conversation,
+    read_lines,
+    recorded,
+)
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
@@ -77,12 +85,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    told = ToldOfAgents(source.path)
+    told = ToldOfAgents(source)
     lines_of = read_lines(source, notes, counts, told.hear)
 
     def main_of(session: PurePath, _: str) -> str:
-        files = [f"{session}{ending}" for ending in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
-        return next((file for file in files if source.path and Path(file).exists()), files[0])
+        own = next((above.parent for above in source.place.parents if above.name == "subagents"), session)
+        kept = (ending for ending in ENDINGS if source.near([PurePath(f"{own}{ending}")]))
+        return f"{session}{next(kept, ENDINGS[0])}"
 
     for name, parent, lines in session_tree.conversations(source.name, lines_of, main_of):
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter as Frequencies
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -183,15 +183,18 @@ def recorded(response: Sequence[Line]) -> tuple[_LineUsage | None, bool, str]:
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
+_AGENT = re.compile(r"[\w.-]{1,100}")
+"""Ids that are looked for as files. A log is untrusted, and may hold any."""
+
 
 class ToldOfAgents:
     """Collects responses of sub-agents from lines of progress: the only record of their cost if their files are gone.
 
-    `responses` leaves out agents with a file of their own. Without a path, no agent has a file, and all are given.
+    `responses` leaves out agents with a file of their own.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, source: Source | None) -> None:
+        self._source = source
         self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
 
     def hear(self, line: Any) -> None:
@@ -215,11 +218,11 @@ class ToldOfAgents:
                 continue
 
     def _has_file(self, agent: str) -> bool:
-        if self._path is None or not agent or "/" in agent:
+        if self._source is None or not _AGENT.fullmatch(agent):
             return False
-        session = self._path.name.split(".", 1)[0]
-        folders = (self._path.parent, self._path.parent / session / "subagents")
-        return any((folder / f"agent-{agent}{ending}").exists() for folder in folders for ending in ENDINGS)
+        own = self._source.place
+        folders = (own.parent, own.parent / own.name.split(".", 1)[0] / "subagents")
+        return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
 
 
 def read_lines(

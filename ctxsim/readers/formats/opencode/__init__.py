@@ -92,7 +92,8 @@ def _of_database(found: Connection, session: str, name: str, parent: str | None)
     ]
     if not (of_session := row(found, "session", "id", session)):
         return None
-    about = Session(session, of_session["parent_id"], of_session.get("version"), of_session.get("directory"))
+    stated = {"id": session, "parentID": of_session["parent_id"], "time": {"created": of_session["time_created"]}}
+    about = convert(stated | {key: of_session.get(key) for key in ("version", "directory")}, Session, name)
     return transcript(name, NAME, about, messages, parent)
 
 

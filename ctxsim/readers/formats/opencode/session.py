@@ -3,6 +3,7 @@
 Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
 """
 
+import math
 from heapq import heappop, heappush
 from typing import Any
 
@@ -31,6 +32,7 @@ class Session(msgspec.Struct):
     parent_id: str | None = field(default=None, name="parentID")
     version: Any = ""
     directory: Any = ""
+    created_ms: float | None = field(default=None, name="time.created")
 
 
 class _Tokens(msgspec.Struct):
@@ -111,8 +113,14 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
     reading = _Reading(Assembly(name, format, parent))
     stated = (one if isinstance(one, str) else "" for one in (session.directory, session.version))
     reading.assembly.project, reading.assembly.version = stated
-    for message in messages:
+    # A fork copies messages with their times, so they are older than the session.
+    forked_ms = session.created_ms or 0
+    times = enumerate((message.info.created_ms or math.inf for message in messages), 1)
+    copied = max((number for number, created_ms in times if created_ms < forked_ms), default=0)
+    for number, message in enumerate(messages, 1):
         reading.message(message)
+        if number == copied and reading.assembly.calls:
+            reading.inherited(forked_ms / 1000)
     if session.parent_id and not parent:
         reading.assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
     return reading.assembly.finished()
@@ -125,6 +133,14 @@ class _Reading:
         self.to_clear: list[tuple[float, int]] = []
         self.cleared: set[int] = set()
         self.place_of: dict[str, int] = {}
+
+    def inherited(self, forked_s: float) -> None:
+        """End what a fork has copied. Results that were cleared before the fork are gone from its history."""
+        self._clear(forked_s)
+        moved = self.assembly.inherited()
+        self.place_of = {message: max(place - moved, 0) for message, place in self.place_of.items()}
+        self.to_clear = [(when, place - moved) for when, place in self.to_clear if place >= moved]
+        self.cleared = set()
 
     def message(self, message: Message) -> None:
         info = message.info
