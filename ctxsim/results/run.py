@@ -176,7 +176,7 @@ class Run:
     @cached_property
     def labels(self) -> list[str]:
         """The policies that have rows of every transcript. Only these have figures that are pooled over all."""
-        return [label for label, rows in self._summaries.items() if rows == self.transcripts]
+        return [label for label, rows in self._summaries.items() if rows == self.transcripts > 0]
 
     @cached_property
     def nothing(self) -> str | None:
