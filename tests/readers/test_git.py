@@ -21,6 +21,7 @@ from made_runs import made_run
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.source import Source
+from ctxsim.readers.source import git as git_source
 from ctxsim.readers.source.git import _ASKED, GitSource
 
 BRANCH = "entire/checkpoints/v1"
@@ -211,3 +212,14 @@ def test_nobody_waits_for_a_pipe_in_a_repository(repository: Path, monkeypatch: 
     os.mkfifo(repository / ".git" / "config")
     with pytest.raises(InputError, match="can't be read by git: no answer within 0 s"):
         list(sources(f"git:{repository}"))
+
+
+def test_what_a_log_names_is_looked_for_in_one_listing(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each question to git takes a process, and a log may name any number of sub-agents.
+    (source,) = (one for one in sources(f"git:{repository}@{BRANCH}:bb") if one.name.endswith(".jsonl"))
+    asked: list[tuple[str, ...]] = []
+    ran = git_source._run
+    monkeypatch.setattr(git_source, "_run", lambda *given: asked.append(given[2:]) or ran(*given))
+    beside = source.place.parent
+    found = [source.near([beside / name]) for name in ("full.jsonl", "agent-a.jsonl", "*", "metadata.json")]
+    assert found == [True, False, False, True] and len(asked) <= 1

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 
 from ctxsim.errors import InputError, NotATranscript
@@ -53,11 +54,18 @@ class GitSource(Source):
         return PurePosixPath(self.file)
 
     def near(self, places: Iterable[PurePath]) -> bool:
-        return bool(_run(self.repository, self.name, "ls-tree", self.tree, "--", *map(str, places)))
+        return not _files(self.repository, self.tree).isdisjoint(map(str, places))
 
     def kept(self) -> bytes:
         """Return the file's bytes, compressed if they are."""
         return _content(self.repository, self.blob, self.name)
+
+
+@lru_cache(maxsize=8)
+def _files(repository: Path, tree: str) -> frozenset[str]:
+    """The files of a commit. They are asked for once: a log may name any number of sub-agents, which may have files."""
+    listed = _run(repository, tree, "ls-tree", "-r", "-z", "--name-only", tree)
+    return frozenset(listed.decode("utf-8", "replace").split("\0"))
 
 
 def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
