@@ -99,6 +99,7 @@ class Session:
         self._llm: Kernel | None = None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
         self._said: dict[str, tuple[Said, ...]] = {}
+        self._messages: dict[Said, Said] = {}
         self._admitted: set[bytes] = set()
         self._limited: dict[int, int] = {}
         self._broken: set[int] = set()
@@ -141,7 +142,9 @@ class Session:
             if api == "responses":
                 whole = responses.whole(served.reply)
                 answered = Said(answer(api, whole, "reply").parts, response=True)
-                self._said[whole["id"]] = (*asked.said, answered)
+                # Each request may repeat all before it: equal messages are held once.
+                held = (self._messages.setdefault(one, one) for one in (*asked.said, answered))
+                self._said[whole["id"]] = tuple(held)
             if kind == "main":
                 self.step += 1
                 made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]

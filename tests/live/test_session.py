@@ -343,3 +343,12 @@ def test_results_answer_calls_by_id_or_by_name_in_order() -> None:
     named = [{"name": name, "response": said} for name in ("read", "read", "list", "read")]
     # All of one message; a third result of that tool answers nothing.
     assert results(*named) == [("read", 1, 3), ("read", 3, 3), ("list", 2, 3), ("read", None, 3)]
+
+
+def test_of_messages_that_requests_repeat_one_copy_is_kept() -> None:
+    one, items = session(), [{"role": "user", "content": "Do the task."}]
+    for number in range(4):
+        one.answer("responses", {"input": items}, "m", False, {})
+        items = [*items, {"role": "user", "content": f"And then {number}."}]
+    task, *others = (said[0] for said in one._said.values())
+    assert len(others) == 3 and all(other is task for other in others)
