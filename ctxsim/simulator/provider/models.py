@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def _snapshot() -> Any:
     return data_snapshot.get_snapshot()
 
 
-@cache
+@lru_cache(256)
 def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """The price list's entries for a model, and the same with the one first whose price is paid.
 
@@ -97,11 +97,12 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
     with suppress(LookupError):
         made.append(snapshot.find_provider_model(name, None, None, None)[1])
+    sold, hosted = _sold("aws", profile if regional else "") + _sold("openrouter", full), _sold(host, rest)
     # OpenRouter takes what the maker takes.
-    hosted = [] if host in (maker, "openrouter") else _sold(host, rest)
-    sold = hosted + _sold("aws", profile if regional else "") + _sold("openrouter", full) + _sold(host, rest)
+    others = bool(hosted) and host not in (maker, "openrouter")
+    sold = hosted + sold if others else sold + hosted
     exact = made and made[0].id.lower().replace(".", "-") == name.replace(".", "-")
-    own = made and not regional and not hosted and (exact or not prefixed)
+    own = made and not regional and not others and (exact or not prefixed)
     bedrock = _sold("aws", profile) if re.match(r"[a-z]+\.", profile) else []
     return made + sold + bedrock, (made + sold if own else sold + made) + bedrock
 
@@ -124,12 +125,12 @@ def _listed(model: str, on: date) -> Model | None:
     fast = "-fast" in bare(model)
     prices = next((entry.prices for entry in paid if entry.prices and (not fast or "fast" in entry.id.lower())), None)
     # A seller's entry may lack classes of cached tokens: they cost what the maker takes if input and output do.
-    for entry in entries:
-        other = entry.prices
-        alike = prices and other and (other.input, other.output) == (prices.input, prices.output)
-        if prices and other and alike and prices.cache_read is None:
+    for other in [entry.prices for entry in entries if entry.prices]:
+        if prices is None or (other.input, other.output) != (prices.input, prices.output):
+            continue
+        if prices.cache_read is None:
             prices = msgspec.structs.replace(prices, cache_read=other.cache_read, cache_write=other.cache_write)
-        if prices and other and alike and prices.cache_write_long is None:
+        if prices.cache_write_long is None:
             prices = msgspec.structs.replace(prices, cache_write_long=other.cache_write_long)
     since = prices.effective if prices else None
     return msgspec.structs.replace(entries[0], window=window, prices=prices, effective=since) if entries else None
