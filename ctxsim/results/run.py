@@ -234,10 +234,12 @@ class Run:
 
     def label(self, policy: str) -> str:
         """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
-        failed = "".join([f"; failed: {line}" for one in self.info.inputs for line in one.failures][:1])
+        # A failure that names the policy, else the first one.
+        failures = [line for one in self.info.inputs for line in one.failures]
+        failed = f"; failed: {min(failures, key=lambda line: policy not in line)}" if failures else ""
         if policy in self.partial:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
-            raise CtxsimError(f"{policy} has rows of {some} transcripts{failed}")
+            raise CtxsimError(f"policy {policy} has results of {some} transcripts{failed}")
         if policy not in self.labels:
             name, _, rest = policy.partition(":")
             has = nearest(policy, self.labels) or f"it has {', '.join(map(self.shown, self.labels))}"

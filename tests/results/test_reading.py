@@ -117,7 +117,7 @@ def test_a_long_summary_is_read_policy_by_policy(made: Run, monkeypatch: pytest.
 
 def test_a_policy_is_named_by_its_label(made: Run) -> None:
     assert made.label("keep-all") == "keep-all"
-    with pytest.raises(CtxsimError, match="fifo has rows of 1 of 2 transcripts"):
+    with pytest.raises(CtxsimError, match="policy fifo has results of 1 of 2 transcripts"):
         made.label("fifo")
     with pytest.raises(UnknownName, match=r"has no policy 'mask:keep=2'; did you mean mask:keep=1\?"):
         made.label("mask:keep=2")
@@ -127,7 +127,11 @@ def test_a_policy_is_named_by_its_label(made: Run) -> None:
     some = Run(made.folder, msgspec.structs.replace(made.info, inputs=(failed,)))
     with pytest.raises(UnknownName, match=r", mask; failed: a: mine\.py:Mine: before_call raised KeyError$"):
         some.label("zzz")
-    with pytest.raises(CtxsimError, match=r"fifo has rows of 1 of 2 transcripts; failed: a: mine\.py:Mine"):
+    with pytest.raises(CtxsimError, match=r"policy fifo has results of 1 of 2 transcripts; failed: a: mine\.py:Mine"):
+        some.label("fifo")
+    failed = msgspec.structs.replace(failed, failed=(*failed.failed, "b: fifo: before_call must return a view"))
+    some = Run(made.folder, msgspec.structs.replace(made.info, inputs=(failed,)))
+    with pytest.raises(CtxsimError, match="of 1 of 2 transcripts; failed: b: fifo: before_call must"):
         some.label("fifo")
     # From 60 characters of parameters on the name alone is told.
     with pytest.raises(UnknownName, match="has no policy 'zzz:" + "x" * 59 + "'"):

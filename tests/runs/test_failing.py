@@ -125,7 +125,7 @@ def test_a_policy_that_fails_on_some_transcripts_is_left_out_and_said_so(some: P
     checked = ctxsim("check", "run", "out", cwd=some)
     assert checked.returncode == 0 and "Left out: bad.py:Bad, which failed on 1 of 2 " in checked.stderr
     both = ctxsim("compare", "out", "--policy", "bad.py:Bad", "keep-all", cwd=some)
-    assert both.returncode == 1 and "has rows of 1 of 2 transcripts" in both.stderr
+    assert both.returncode == 1 and "policy bad.py:Bad has results of 1 of 2 transcripts" in both.stderr
 
 
 @pytest.mark.parametrize(
