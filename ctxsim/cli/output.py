@@ -102,7 +102,7 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     like, paid = recorded(run)
     calls = int(like.calls_recorded.sum())
     if across:
-        note("Across compactions, keep-all sends the whole history; the agent didn't: `recorded` is what it sent.")
+        note("Where the agent compacted, keep-all still sends all history; `recorded` is what the agent sent.")
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:

@@ -45,8 +45,8 @@ def command(
 ) -> None:  # fmt: skip
     """Show RUN, a run's folder, as an HTML page, as pictures, or as lists of what was lost.
 
-    The page is one self-contained file that shows any transcript. If calls times policies exceed 400,000, it holds only
-    the largest transcripts. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files for a column of
+    The page is one self-contained file. It shows each transcript; of a run whose calls times policies exceed 400,000,
+    only the largest. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files for a column of
     8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its request no longer
     held. The lists group losses by age (calls since the result), depth (place in the result), kind, tool, and form
     (truncated, summarised or dropped).

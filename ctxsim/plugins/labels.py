@@ -104,7 +104,7 @@ def _types(cls: Hashable, limits: bool = True) -> dict[str, Any]:
         return get_type_hints(cls, include_extras=limits)
     # Resolving a user's annotations evaluates them, which may raise anything.
     except Exception as error:
-        how = "define its names at the top of the file, not in a function or under TYPE_CHECKING"
+        how = "define or import its names at the top level of the file, not in a function or under TYPE_CHECKING"
         raise LabelError(f"{cls}: an annotation can't be read: {type(error).__name__}: {error}; {how}") from error
 
 

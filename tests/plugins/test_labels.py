@@ -253,7 +253,7 @@ def test_a_type_that_only_its_function_or_a_type_checker_knows_is_told() -> None
     class Local:
         mode: Mode = Mode.A
 
-    told = r"Local'>: an annotation can't be read: NameError: name 'Mode' is not defined; define its names at the top"
+    told = r"Local'>: an annotation can't be read: NameError: name 'Mode' is not defined; define or import its names at"
     for asked in (
         lambda: build("policy", Local, "local", {}),
         lambda: stated("local", Local(), True),

@@ -103,7 +103,7 @@ def undo() -> tuple[Applied, ...]:
     for one, (path, kept) in zip(done, before.items(), strict=True):
         now = _read(path)
         if now != kept and (now is None or hashlib.sha256(now).hexdigest() != one.sha256):
-            old = f"; the file from before ctxsim's change is {one.backup}" if one.backup else ""
+            old = f"; the copy saved before ctxsim's change is {one.backup}" if one.backup else ""
             raise InputError(str(path), f"it was edited or removed after ctxsim wrote it, so nothing was undone{old}")
     for path, kept in before.items():
         if _read(path) == kept:

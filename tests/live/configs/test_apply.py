@@ -165,7 +165,7 @@ def test_a_file_that_was_changed_since_is_left_alone(home: Path) -> None:
     file = config(home)
     apply("claude-code", {"autoCompactWindow": 250_000})
     file.write_text("{}")
-    with pytest.raises(CtxsimError, match="edited or removed after ctxsim wrote it, so nothing was undone; the file"):
+    with pytest.raises(CtxsimError, match="edited or removed after ctxsim wrote it, so nothing was undone; the copy"):
         undo()
     assert file.read_text() == "{}"
 
