@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import Observation
 from ctxsim.policies import open_policies
-from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
+from ctxsim.results.columns import CallRow, Event, SummaryRow
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
@@ -20,7 +20,7 @@ from ctxsim.runs.anonymous import info_without_secrets, tables_without_secrets
 from ctxsim.runs.conduct import said_of
 from ctxsim.runs.rows import tables_together
 from ctxsim.runs.task import transcript_sha256
-from ctxsim.runs.transcript_rows import rows_of, rows_under
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent, Basis, measure
 from ctxsim.simulator.measure.summary import WhatIf, summarize
@@ -50,7 +50,7 @@ def write_observed(
     rows = rows_of(AsSent(transcript, provider), specs, failed)
     tables, summaries = [rows.tables], rows.summaries
     for observation, _ in observations:
-        observed, summary = _measured(observation, transcript, provider, rows.tables.needs)
+        observed, summary = _measured(observation, transcript, provider)
         tables.append(observed)
         summaries.append(summary)
     name = transcript.name
@@ -84,12 +84,10 @@ def write_observed(
     return info
 
 
-def _measured(
-    observation: Observation, played: Transcript, provider: Provider, needs: Any
-) -> tuple[Tables, dict[str, Any]]:
-    """Return an agent's tables and the columns of its summary, given the needs of the played conversation.
+def _measured(observation: Observation, played: Transcript, provider: Provider) -> tuple[Tables, dict[str, Any]]:
+    """Return an agent's tables and the columns of its summary.
 
-    Those needs count as the agent's, whose own calls only read files.
+    The needs of the played conversation count as the agent's, whose own calls only read files.
     """
     spec = observation.spec()
     # The needs of the agent's calls, found in the played conversation.
@@ -99,9 +97,8 @@ def _measured(
     measured = measure(basis, spec)
     seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
     measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
-    rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
     # No what-if: other summaries or inserted calls would no longer be what was observed.
-    return tables_of(rows, [measured.calls]), summarize(basis, measured, WhatIf(False, False))
+    return tables_of(measured.tables, [measured.calls]), summarize(basis, measured, WhatIf(False, False))
 
 
 def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:

@@ -14,10 +14,10 @@ from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
 from ctxsim.runs.own_process import LENGTH_BYTES, Answer, Asked, Shown
 from ctxsim.runs.parts import packed
-from ctxsim.runs.transcript_rows import Prepared, prepared, rows_alone, told_in
+from ctxsim.runs.transcript_rows import rows_alone, told_in
 from ctxsim.runs.user_code import unpack
 from ctxsim.safety.processes import end_with
-from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.measured import AsSent, Basis
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.guard import heard_by
 
@@ -43,14 +43,14 @@ def main() -> None:
     refuse_copies()
     heard_by(seen.within)
     unpack(code)
-    about: Prepared | None = None
+    basis: Basis | None = None
     while requests.peek(1):
         asked: Any = pickle.load(requests)
         if isinstance(asked, AsSent):
-            about = prepared(asked)
+            basis = asked.basis()
             continue
-        assert about is not None
-        answer = _answered(about, asked, seen, watch)
+        assert basis is not None
+        answer = _answered(basis, asked, seen, watch)
         if os.getpid() != own:
             os._exit(1)
         try:
@@ -62,31 +62,31 @@ def main() -> None:
     os._exit(0)
 
 
-def _answered(about: Prepared, asked: Asked, seen: Shown, watch: Watch) -> bytes:
+def _answered(basis: Basis, asked: Asked, seen: Shown, watch: Watch) -> bytes:
     failed: list[str] = []
     made: bytes | None = None
     label = asked.label
-    name = about.one.transcript.name
+    name = basis.transcript.name
     with told_in(failed, name, label):
         seen.within("constructor")
         (spec,) = open_policies((label,))
         spec.create()
         seen.within("")
         if asked.calls:
-            made = _calls(about.one, spec, failed)
+            made = _calls(basis, spec, failed)
         else:
-            made = packed(rows_alone(about, spec, asked.what_if, seen.replayed))
+            made = packed(rows_alone(basis, spec, asked.what_if, seen.replayed))
     seen.within("")
     if (changed := watch.changed()) and not failed:
         failed, made = [f"{name}: {label}: {changed}"], None
     return msgspec.msgpack.encode(Answer(tuple(failed), made))
 
 
-def _calls(one: AsSent, spec: Spec, failed: list[str]) -> bytes:
+def _calls(basis: Basis, spec: Spec, failed: list[str]) -> bytes:
     """Return what is sent, pickled, up to the call at which the policy raises."""
     sent = []
-    with told_in(failed, one.transcript.name, spec.label):
-        for call in replay(one.transcript, spec, one.provider, one.provider.counter()):
+    with told_in(failed, basis.transcript.name, spec.label):
+        for call in replay(basis.transcript, spec, basis.provider, basis.counter):
             sent.append(call)
     return pickle.dumps(sent)
 

@@ -3,18 +3,17 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
-from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.run_info import Recorder, baseline_in
 from ctxsim.runs.rows import Rows, rows_together
 from ctxsim.simulator.measure.columns import Columns
-from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
+from ctxsim.simulator.measure.losses import item_rows
 from ctxsim.simulator.measure.measured import AsSent, Basis, Measured, measure
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf, frontier_rows, summarize
 from ctxsim.simulator.replay import Sent, replay
@@ -34,20 +33,6 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
         lines.append(": ".join(filter(None, (name, policy, told(error)))))
 
 
-class Prepared(NamedTuple):
-    """A transcript, with what all policies have in common."""
-
-    one: AsSent
-    basis: Basis
-    needs: Sequence[NeedRow]
-
-
-def prepared(one: AsSent) -> Prepared:
-    """Return a transcript ready to be replayed under one policy after another."""
-    basis = one.basis()
-    return Prepared(one, basis, need_rows(one.transcript, basis.references))
-
-
 def rows_of(
     one: AsSent, specs: Sequence[Spec], failed: list[str],
     tell: Callable[[int, int], object] = lambda done, known: None, what_if: WhatIf = WHAT_IF,
@@ -61,9 +46,9 @@ def rows_of(
     if not all(spec.own for spec in specs):
         # Imported only if some policy may need a process of its own.
         from ctxsim.runs.own_process import others, rows_apart
-    about, transcript = prepared(one), one.transcript
+    basis, transcript = one.basis(), one.transcript
     baseline = baseline or baseline_in(spec.label for spec in specs)
-    here = _Rows(about, what_if)
+    here = _Rows(basis, what_if)
     here.add_shared()
     found: list[Rows] = []
     known = len(specs) * len(transcript.calls)
@@ -75,10 +60,10 @@ def rows_of(
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known), what_if)  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
-                    here = _Rows(about, what_if)
+                    here = _Rows(basis, what_if)
                 continue
             # Progress counts only this replay, not those that the summary makes.
-            measured = measure(about.basis, spec, lambda done: tell(before + done, known))  # noqa: B023
+            measured = measure(basis, spec, lambda done: tell(before + done, known))  # noqa: B023
             here.add(spec, measured)
             if spec.label == baseline:
                 here.is_as_set(measured)
@@ -99,21 +84,21 @@ def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
 
 
 def rows_alone(
-    about: Prepared, spec: Spec, what_if: WhatIf = WHAT_IF, tell: Callable[[int], object] | None = None
+    basis: Basis, spec: Spec, what_if: WhatIf = WHAT_IF, tell: Callable[[int], object] | None = None
 ) -> Rows:
     """Return one transcript's rows under one policy, without those that all policies share. `tell`: see `measure`."""
-    made = _Rows(about, what_if)
-    made.add(spec, measure(about.basis, spec, tell))
+    made = _Rows(basis, what_if)
+    made.add(spec, measure(basis, spec, tell))
     return made.rows()
 
 
 class _Rows:
     """Collects one transcript's rows under some policies that follow one another."""
 
-    def __init__(self, about: Prepared, what_if: WhatIf) -> None:
-        self._one, self._basis, self._needs = about
+    def __init__(self, basis: Basis, what_if: WhatIf) -> None:
+        self._basis = basis
         self._what_if = what_if
-        self._recorder = _recorder(self._one.transcript)
+        self._recorder = _recorder(basis.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []
@@ -121,15 +106,15 @@ class _Rows:
     def add_shared(self) -> None:
         """Add the rows that don't depend on policies."""
         basis = self._basis
-        self._gathered["needs"] += self._needs
+        self._gathered["needs"] += basis.needs
         self._gathered["items"] += item_rows(basis.transcript, basis.references, basis.counter)
         if self._what_if.brackets:
             self._gathered["frontier"] += frontier_rows(basis)
 
     def add(self, spec: Spec, measured: Measured) -> None:
         """Add the rows of one policy."""
-        summary = summarize(self._basis, measured, self._what_if) | self._one.size.unseen()
-        for table, rows in rows_under(spec.label, measured, self._needs).items():
+        summary = summarize(self._basis, measured, self._what_if)
+        for table, rows in measured.tables.items():
             self._gathered[table] += rows
         if self._what_if.draws:
             from ctxsim.simulator.measure.refetch import draw_rows
@@ -145,17 +130,12 @@ class _Rows:
 
     def rows(self) -> Rows:
         """Return all rows that were added."""
-        one, words = self._one, self._basis.references.words
+        basis, transcript = self._basis, self._basis.transcript
         tables = tables_of(self._gathered, self._calls)
         return Rows(
-            one.transcript.name, one.transcript.parent, one.provider, words, tables, self._summaries, self._recorder
+            transcript.name, transcript.parent, basis.provider, basis.references.words, tables, self._summaries,
+            self._recorder,
         )  # fmt: skip
-
-
-def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
-    """Return one transcript's rows under one policy, by table, except its calls; `needs` are the calls' needs."""
-    lost = loss_rows(policy, measured.losses.lost, needs)
-    return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
 def _recorder(transcript: Transcript) -> Recorder | None:

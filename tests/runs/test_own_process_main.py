@@ -18,7 +18,6 @@ from ctxsim.runs.own_process import Answer, Asked, Shown
 from ctxsim.runs.own_process_main import DEFAULT_MB, _answered, _write, limit_memory
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.transcript_rows import prepared
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay.guard import MOMENTS
@@ -58,7 +57,7 @@ ONE = AsSent(conversation("one", "two"), Provider())
 
 def answered(label: str, calls: bool = False, changed: str = "") -> tuple[Answer, list[Any]]:
     notes: Any = Notes(changed)
-    data = _answered(prepared(ONE), Asked(label, calls), notes, notes)
+    data = _answered(ONE.basis(), Asked(label, calls), notes, notes)
     return msgspec.msgpack.decode(data, type=Answer), notes.heard
 
 

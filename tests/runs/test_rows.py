@@ -22,7 +22,7 @@ from ctxsim.results.run_info import Recorder
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.rows import LEAST_POLICIES, OF_ALL, Done, Rows, Share, rows_together, shares, tables_together, together
 from ctxsim.runs.task import Setting
-from ctxsim.runs.transcript_rows import _recorder, prepared, rows_alone, rows_of, told_in
+from ctxsim.runs.transcript_rows import _recorder, rows_alone, rows_of, told_in
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider import Provider
@@ -92,7 +92,7 @@ def test_progress_is_of_all_policies_and_calls() -> None:
 
 
 def test_rows_of_one_policy_are_those_of_it_among_others() -> None:
-    alone = rows_alone(prepared(ONE), open_policy("drop-all"))
+    alone = rows_alone(ONE.basis(), open_policy("drop-all"))
     whole = told(rows("keep-all", "drop-all"))
     assert told(alone)["calls"] == [one for one in whole["calls"] if one["policy"] == "drop-all"]
     assert told(alone)["needs"] == told(alone)["items"] == [] and whole["items"]

@@ -1,10 +1,10 @@
 """The needs that a policy lost, one by one: which need, and how its source left the view."""
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Literal
+from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
@@ -15,6 +15,9 @@ from ctxsim.simulator.references.needs import Need, References
 from ctxsim.simulator.references.survival import Counts, Needles, Survival
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.measure.measured import Basis
 
 Depth = Literal["head", "middle", "tail"]
 
@@ -32,18 +35,18 @@ def kind_of(need: Need) -> str:
     return "quotation" if need.detector == "loose" else ("value" if need.value else "name")
 
 
-def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
-    """Return a row for each need of a transcript, in call order."""
+def need_rows(transcript: str, references: References) -> list[NeedRow]:
+    """Return a row for each need of the transcript of this name, in call order."""
     texts: dict[int, str] = {}
     rows = []
     for number, needs in enumerate(references.needs_by_call, 1):
         for need in needs:
-            source = transcript.items[need.sources[-1]]
+            source = references.items[need.sources[-1]]
             if source.place not in texts:
                 texts[source.place] = fold(content(source))
             rows.append(
                 NeedRow(
-                    transcript=transcript.name, call=number, detector=need.detector, kind=kind_of(need), age=need.age,
+                    transcript=transcript, call=number, detector=need.detector, kind=kind_of(need), age=need.age,
                     depth=depth_in(need, texts[source.place]), tool=source.tool, item=source.place,
                     sources=len(need.sources), atom=need.atom,
                 )
@@ -68,53 +71,30 @@ def item_rows(transcript: Transcript, references: References, counter: Counter) 
     ]  # fmt: skip
 
 
-class Lost(msgspec.Struct, frozen=True, gc=False):
-    """A need, by its number in the transcript, that a call's view no longer held, and how its newest source left."""
-
-    call: int
-    need: int
-    form: str
-
-
-def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> list[LossRow]:
-    """Return a row for each need that one policy lost, given all needs of the transcript."""
-    rows = []
-    for one in lost:
-        need = needs[one.need]
-        rows.append(
-            LossRow(
-                need.transcript, policy, one.call, one.need, one.form,
-                need.detector, need.kind, need.age, need.depth, need.tool, need.item,
-            )
-        )  # fmt: skip
-    return rows
-
-
 class Losses:
     """The losses of one replay; call `after` for every call in order."""
 
-    def __init__(
-        self, transcript: Transcript, references: References, policy: str, kept: Sequence[Counts] | None = None
-    ) -> None:
-        """`kept`: the counts for unedited views, if they are known."""
-        self._transcript = transcript
+    def __init__(self, basis: Basis, policy: str) -> None:
+        # Not the basis itself: it holds these losses, and the circle would keep a transcript in memory.
+        self._transcript = basis.transcript
+        self._references = basis.references
+        self._needs = basis.needs
         self._policy = policy
-        self._survival = Survival(references, kept)
-        self._references = references
+        self._survival = Survival(basis.references, basis.kept)
         self._number = 0
         self._told: dict[int, set[int]] = {}
         """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
-        self.lost: list[Lost] = []
+        self.lost: list[LossRow] = []
         self.lost_strict: list[Need] = []
         """The aged strict needs among `lost`."""
         self.edited: set[int] = set()
         """Places of the results that were ever cut or removed."""
         self.missed: set[int] = set()
         """Those of `edited` that held a strict need which was lost."""
-        self._needles = Needles(transcript) if transcript.needles else None
+        self._needles = Needles(basis.transcript) if basis.transcript.needles else None
         self._compacted: list[int] = []
         self.needles: list[NeedleRow] = []
-        self.again = references.asked_again
+        self.again = basis.references.asked_again
         self.again_after_edit = 0
 
     def after(self, sent: Sent) -> Counts:
@@ -131,9 +111,8 @@ class Losses:
         if counts.lost:
             where = {need.key: self._number + n for n, need in enumerate(needs)}
             for need in counts.lost:
-                row = where[need.key]
-                form = self._form(need.sources[-1])
-                self.lost.append(Lost(sent.call, row, form))
+                number, form = where[need.key], self._form(need.sources[-1])
+                self.lost.append(self._row(number, form))
                 if need.detector == "strict":
                     self.missed |= {need.sources[-1]} & self.edited
                     self.lost_strict += [need] if need.age >= 1 else []
@@ -145,6 +124,13 @@ class Losses:
             self.again_after_edit += sum(result in self._survival.gone for result in asked)
         self._survival.end(sent.tally.edits)
         return counts
+
+    def _row(self, number: int, form: str) -> LossRow:
+        need = self._needs[number]
+        return LossRow(
+            need.transcript, self._policy, need.call, number, form,
+            need.detector, need.kind, need.age, need.depth, need.tool, need.item,
+        )  # fmt: skip
 
     def _look_for_needles(self, sent: Sent) -> None:
         if self._needles is None:

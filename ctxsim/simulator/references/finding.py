@@ -165,7 +165,7 @@ class _Preparation:
             tuple(frozenset(self._newest(*all_of)) for all_of in zip(needs, carried, said, strict=True)),
             {atom: tuple(self._holders[atom]) for atom in held},
             {atom: tuple(self._sayers[atom]) for atom in told},
-            tuple(item.text for item in transcript.items),
+            transcript.items,
             self._words,
             Vocabulary(
                 {need.key for need in chain.from_iterable(needs)} | {("strict", atom) for atom in (*held, *told)}

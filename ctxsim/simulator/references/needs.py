@@ -71,7 +71,7 @@ class Vocabulary:
 class References(msgspec.Struct, frozen=True):
     """The needs of all calls of one transcript, and what `Survival` looks up.
 
-    `texts` are the recorded texts by place. By atom, `holders` are the places of the results and outputs that hold a
+    `items` are the recorded items. By atom, `holders` are the places of the results and outputs that hold a
     carried atom, `sayers` those of the user texts and answers that hold a said atom; both oldest first.
     """
 
@@ -83,7 +83,7 @@ class References(msgspec.Struct, frozen=True):
     """Places of the newest source of each need. While these items are as recorded, the call loses nothing."""
     holders: dict[str, tuple[int, ...]]
     sayers: dict[str, tuple[int, ...]]
-    texts: tuple[str, ...]
+    items: tuple[Item, ...]
     words: bytes
     """Sorted 32-bit hashes of all strict tokens in results, to count another session's atoms that match by chance."""
     vocabulary: Vocabulary
@@ -93,7 +93,7 @@ class References(msgspec.Struct, frozen=True):
 
     def intact(self, item: Item) -> bool:
         """Whether an item of a view is as recorded."""
-        return not item.synthetic and item.text == self.texts[item.place]
+        return not item.synthetic and item.text == self.items[item.place].text
 
     def last_needed(self) -> dict[int, int]:
         """Return, for each tool result that is some need's most recent source, the last call that needs it, from 1."""

@@ -29,7 +29,7 @@ LOST_ONE = chat(
 
 
 def losses(transcript: Transcript, label: str, **provider: object) -> Losses:
-    found = Losses(transcript, prepare(transcript), label)
+    found = Losses(basis_of(transcript), label)
     for sent in run(transcript, label, prices=PRICES, **provider):
         found.after(sent)
     return found
@@ -71,7 +71,7 @@ def test_a_need_is_a_value_a_name_or_a_quotation() -> None:
 
 def test_rows_of_needs_and_items() -> None:
     references, counter = prepare(LOST_ONE), Counter(open_tokenizer())
-    needs = need_rows(LOST_ONE, references)
+    needs = need_rows(LOST_ONE.name, references)
     assert [(row.call, row.atom, row.kind, row.age, row.depth, row.item) for row in needs] == [
         (3, "zebra_one", "name", 1, "head", 2), (3, "zebra_two", "name", 1, "tail", 2),
     ]  # fmt: skip
