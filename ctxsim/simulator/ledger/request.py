@@ -35,12 +35,12 @@ def place_in(item: Item) -> tuple[int, bool, int]:
 class Request:
     """Items behind a head, in the order of `place_in`. Items join at its end, and edits change it.
 
-    The request billed last is stored as its difference: it had the same positions before `_same`, except for `_other`,
-    and behind them `_gone`.
+    The request billed last is stored as its difference: it had the same positions before `_same`, and behind them
+    the hashes in `_gone` and the items in `_left`, with None for a position of the head.
     """
 
     __slots__ = (
-        "_blocks", "_frames", "_gone", "_identities", "_other", "_own", "_same", "_tokens", "_upto", "cause",
+        "_blocks", "_frames", "_gone", "_identities", "_left", "_own", "_same", "_tokens", "_upto", "cause",
         "changed_from", "head", "items", "marked", "reshaped_from", "total",
     )  # fmt: skip
 
@@ -62,8 +62,8 @@ class Request:
         self._identities: dict[int, int] = {}
         """Memo of identities by position since the last edit: while a request grows, the same are looked up again."""
         self._same = 0
-        self._other: dict[int, tuple[int, Item]] = {}
-        self._gone: list[tuple[int, Item | None]] = []
+        self._gone: list[int] = []
+        self._left: list[Item | None] = []
         self.changed_from = sys.maxsize
         """Index of the first item that differs from the request billed last, or, before the first bill, from the item
         as it joined; growth alone is no change.
@@ -76,7 +76,7 @@ class Request:
     def forked(self) -> Request:
         """Return an independent copy, with the same record of the request billed last."""
         fork = copy(self)
-        for name in ("items", "_own", "_tokens", "_upto", "_blocks", "_identities", "_other", "_gone"):
+        for name in ("items", "_own", "_tokens", "_upto", "_blocks", "_identities", "_gone", "_left"):
             setattr(fork, name, copy(getattr(self, name)))
         return fork
 
@@ -174,8 +174,7 @@ class Request:
             self._render(moved)
 
     def _replace(self, at: int, item: Item) -> None:
-        if HEAD + at < self._same:
-            self._other.setdefault(HEAD + at, (self._own[HEAD + at], self.items[at]))
+        self._keep_from(HEAD + at)
         self.items[at] = item
         self._render(at)
         del self._upto[HEAD + at :]
@@ -246,7 +245,7 @@ class Request:
 
     def remember(self) -> None:
         """Record this request as billed: the next is compared with it."""
-        self._same, self._other, self._gone = len(self._own), {}, []
+        self._same, self._gone, self._left = len(self._own), [], []
         self.changed_from, self.cause = len(self.items), ""
 
     @property
@@ -256,42 +255,28 @@ class Request:
 
     def shared(self) -> int:
         """Return how many leading positions this request has in common with the one billed last."""
-        others = [position for position, (own, _) in self._other.items() if self._own[position] != own]
-        if others:
-            return min(others)
-        gone = self._gone
-        return self._same + (alike(self._own[self._same :], [own for own, _ in gone]) if gone else 0)
+        return self._same + (alike(self._own[self._same :], self._gone) if self._gone else 0)
 
     def lost(self, shared: int) -> list[int]:
         """Return the hashes of the request billed last from position `shared` on."""
-        gone = [own for own, _ in self._gone]
-        if shared >= self._same:
-            return gone[shared - self._same :]
-        return [*(own for own, _ in self._had(shared)), *gone]
+        return [*self._own[shared : self._same], *self._gone[max(0, shared - self._same) :]]
 
     def left_at(self, position: int) -> Item | None:
         """Return the item that the request billed last had at a position where this one differs; None without one."""
-        if position < self._same:
-            return self._other[position][1] if position in self._other else None
         at = position - self._same
-        return self._gone[at][1] if at < len(self._gone) else None
+        return self._left[at] if 0 <= at < len(self._left) else None
 
-    def _had(self, start: int) -> list[tuple[int, Item | None]]:
-        """What the request billed last had at the positions from `start` on that are still its own."""
-        heads: list[Item | None] = [None] * (min(HEAD, self._same) - start)
-        items: list[Item | None] = [*heads, *self.items[max(0, start - HEAD) : max(0, self._same - HEAD)]]
-        had = list(zip(self._own[start : self._same], items, strict=True))
-        for position, left in self._other.items():
-            if position >= start:
-                had[position - start] = left
-        return had
+    def _keep_from(self, start: int) -> None:
+        """Record what the request billed last had at the positions from `start` on, before any of them changes."""
+        if start < self._same:
+            self._gone[:0] = self._own[start : self._same]
+            self._left[:0] = self.items[max(0, start - HEAD) : max(0, self._same - HEAD)]
+            self._left[:0] = [None] * (min(HEAD, self._same) - start)
+            self._same = start
 
     def _changes_from(self, start: int) -> None:
-        """Prepare a change of all positions from `start` on: what the request billed last had there is recorded."""
-        if start < self._same:
-            self._gone = [*self._had(start), *self._gone]
-            self._other = {position: left for position, left in self._other.items() if position < start}
-            self._same = start
+        """Prepare a change of all positions from `start` on."""
+        self._keep_from(start)
         self._identities.clear()
         del self._blocks[start // BLOCK :]
 
