@@ -98,8 +98,8 @@ class _Driven:
         moments = self._moments
         before, early = moments.view, self._early
         moments.settle()
-        request = moments.before_call()
-        made = early if early is not None else request.view
+        request, _ = moments.before_call()
+        made = early if early is not None else request
         fired = early is not None or _left(moments)
         compaction = self._compactions.get(number)
         asked = compaction if compaction is not None and compaction.started_by != "overflow" else None

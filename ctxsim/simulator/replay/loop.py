@@ -12,7 +12,7 @@ from ctxsim.simulator.ledger import Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
 from ctxsim.simulator.references.needs import References
-from ctxsim.simulator.replay.moments import Asked, Moments
+from ctxsim.simulator.replay.moments import Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
@@ -79,9 +79,9 @@ class Replay:
         kernel.request.follow(moments.view)
         kernel.begin(leg)
         sees.head, sees.now_s = leg.head, kernel.now_s
-        asked = moments.before_call()
-        # Judge, and retry.
-        view, verdict, attempts = self._send(asked)
+        asked, stop = moments.before_call()
+        # Judge, and retry. A policy that stops sends nothing: no refusal, dropped thinking or use of the rate limit.
+        view, verdict, attempts = (asked, Verdict("stopped", stop.reason), 1) if stop else self._send(asked)
         leg = self._answered(leg, verdict)
         # Bill.
         request = kernel.request
@@ -103,18 +103,15 @@ class Replay:
         """Return the call with the response that the request gets: teacher-forced, the recorded one."""
         return leg
 
-    def _send(self, asked: Asked) -> tuple[View, Verdict, int]:
+    def _send(self, asked: View) -> tuple[View, Verdict, int]:
         """Return the request as sent last, the verdict on it, and the number of attempts."""
         moments, kernel = self.moments, self.kernel
-        if asked.stop is not None:
-            # A policy that stops sends nothing: no refusal, dropped thinking, waiting or use of the rate limit.
-            return asked.view, Verdict("stopped", asked.stop.reason), 1
-        view = self._without_thinking(asked.view)
+        view = self._without_thinking(asked)
         verdict, attempts = kernel.judge(), 1
         while verdict.status == "overflow" and attempts <= moments.retries:
             if (smaller := self._shrink(view, verdict.reason)) is None:
                 break
-            if asked.lasting:
+            if moments.lasting:
                 moments.view = smaller
             view, attempts = self._without_thinking(smaller), attempts + 1
             verdict = kernel.judge()

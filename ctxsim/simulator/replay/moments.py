@@ -1,7 +1,7 @@
 """The moments at which policies act on the view. Each edit is checked by the contract, and recorded."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxsim.counting.estimators import Reported
 from ctxsim.errors import ContractError
@@ -14,14 +14,6 @@ from ctxsim.view import Edit, Made, View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
-
-
-class Asked(NamedTuple):
-    """What policies want to send: the view, whether their edits outlast the request, and a policy's stop."""
-
-    view: View
-    lasting: bool
-    stop: Stop | None
 
 
 Edited = Callable[[View, Sequence[Edit]], object]
@@ -39,21 +31,13 @@ class Moments:
             link.attach(sees)
             guarded(link, "start")
         sees.say = lambda text: self.tally.said.append(text)
-        self._limiting = [link for link in self.links if _has(link, "on_tool_result")]
-        self._deciding = [
-            (link, _has(link, "threshold"))
-            for link in self.links
-            if _has(link, "before_call") or _has(link, "threshold") or link.ephemeral
-        ]
-        self._shrinking = [link for link in self.links if _has(link, "on_overflow")]
-        self._following = [link for link in self.links if _has(link, "after_call")]
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
         self.view = View(sees.sizes)
         self._edited = edited
         self.tally = Tally()
-        self._lasting = True
+        self.lasting = True
         """Whether all edits of the present request outlast it."""
 
     @property
@@ -72,15 +56,13 @@ class Moments:
             spoken = self.view.drop(old, FINISHED)
             self._edited(self.view, spoken.edits)
             self.view = spoken.settled()
-        if self._limiting:
-            start = len(self.view)
-            items = [
-                self._ingest(item, start + n) if item.kind == "tool_result" else item for n, item in enumerate(items)
-            ]
-        self.view = self.view.grow(items)
+        taken = enumerate(items, len(self.view))
+        self.view = self.view.grow(
+            [self._ingest(item, at) if item.kind == "tool_result" else item for at, item in taken]
+        )
 
     def _ingest(self, item: Item, position: int) -> Item:
-        for link in self._limiting:
+        for link in self.links:
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
@@ -103,29 +85,28 @@ class Moments:
 
     # policies act
 
-    def before_call(self) -> Asked:
-        """Return what the chain wants to send."""
-        request, lasting = self.view, True
-        for link, decides in self._deciding:
-            if decides and (limit := _threshold(link)) is not None and self.tally.believed is None:
+    def before_call(self) -> tuple[View, Stop | None]:
+        """Return what the chain wants to send, and a policy's stop."""
+        request, self.lasting = self.view, True
+        for link in self.links:
+            if (limit := _threshold(link)) is not None and self.tally.believed is None:
                 self.tally.believed = (self.sees.estimate(request), limit)
-            lasting = lasting and not link.ephemeral
-            acted = self._act(link, "before_call", request, lasting)
+            self.lasting = self.lasting and not link.ephemeral
+            acted = self._act(link, "before_call", request, self.lasting)
             if isinstance(acted, Stop):
-                return Asked(request, lasting, acted)
+                return request, acted
             request = acted
-            if lasting:
+            if self.lasting:
                 self.view = request
-        self._lasting = lasting
-        return Asked(request, lasting, None)
+        return request, None
 
     def on_overflow(self, view: View, error: Overflow) -> Iterable[tuple[View, Sequence[Edit]]]:
         """Yield each policy's view after an overflow, and its edits. Continuing the iteration rejects the last view:
         its edits are removed from the tally.
         """
-        for link in self._shrinking:
+        for link in self.links:
             known = len(self.tally.edits)
-            acted = self._act(link, "on_overflow", view, self._lasting, error)
+            acted = self._act(link, "on_overflow", view, self.lasting, error)
             if acted is None or acted is view:
                 continue
             yield acted, [made.edit for made in self.tally.edits[known:]]
@@ -140,7 +121,7 @@ class Moments:
         if response and usage.output_tokens is not None:
             outputs[response[0].message] = usage.output_tokens
         self.sees.reported = Reported(usage, self.view.size, outputs)
-        for link in self._following:
+        for link in self.links:
             self.view = self._act(link, "after_call", self.view, True, usage)
 
     def close(self) -> None:
@@ -182,10 +163,6 @@ class Moments:
         self.tally.compactions += 1
         self._edited(view, returned.edits)
         return returned.settled()
-
-
-def _has(link: Policy, moment: str) -> bool:
-    return getattr(type(link), moment) is not getattr(Policy, moment) or moment in vars(link)
 
 
 def _check_text(link: Policy, moment: str, text: str) -> None:
