@@ -18,6 +18,7 @@ keep-all's request could have read from the cache behind it.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -62,15 +63,6 @@ class KeepOrBreak(msgspec.Struct, frozen=True):
         stays = dead if self.runs[position] < self.reach[call] else self.ends[position] + behind
         return max(0.0, self.readable[call] - stays) * self.break_usd[call]
 
-    def breaks(self, calls: Sequence[int], positions: Sequence[int], behind: Floats, dead: Floats) -> Floats:
-        """Return `break_at` for each call (rows) and position (columns). `behind` has this shape, `dead` is by call."""
-        usd, readable, reach = (
-            np.array([each[call] for call in calls])[:, None] for each in (self.break_usd, self.readable, self.reach)
-        )
-        ends, runs = (np.array([each[position] for position in positions]) for each in (self.ends, self.runs))
-        found: Floats = np.maximum(0.0, readable - np.where(runs < reach, dead[:, None], ends + behind)) * usd
-        return found
-
 
 class Schedule(NamedTuple):
     """`times` is the call at which each item is cleared, by position; T + 1 is never. `cost` is in USD, beyond that of
@@ -98,10 +90,12 @@ def best_times(items: Sequence[Dead], prices: KeepOrBreak, steps: int = EXACT_ST
 
 def _breaks(items: Sequence[Dead], prices: KeepOrBreak, calls: Sequence[int]) -> Floats:
     """USD of an edit before each call (rows) of each item (columns). The items are in order of position."""
-    dies = np.array([item.dies for item in items])
-    dead = np.where(dies <= np.array(calls)[:, None], [float(item.saved) for item in items], 0.0)
-    upto = np.cumsum(dead, axis=1)
-    return prices.breaks(calls, [item.position for item in items], upto[:, -1:] - upto, upto[:, -1])
+    found = np.zeros((len(calls), len(items)))
+    for row, call in enumerate(calls):
+        upto = list(accumulate(float(item.saved) if item.dies <= call else 0.0 for item in items))
+        for column, item in enumerate(items):
+            found[row, column] = prices.break_at(call, item.position, upto[-1] - upto[column], upto[-1])
+    return found
 
 
 def _upto(prices: KeepOrBreak) -> Floats:
