@@ -200,21 +200,15 @@ def own_folder() -> Path:
     return config_folder() / "vendors"
 
 
-_SHIPPED = Path(__file__).with_name("vendors")
-
-
-def _names(folder: Path) -> list[str]:
-    return sorted(file.stem for file in folder.glob("*.toml"))
-
-
 @cache
-def _built_in() -> list[str]:
-    return _names(_SHIPPED)
+def _shipped() -> dict[str, Vendor]:
+    files = Path(__file__).with_name("vendors").glob("*.toml")
+    return {file.stem: parsed_vendor(file.stem, file.read_bytes()) for file in files}
 
 
 def vendor_names() -> list[str]:
     """Return the vendors that have a file, the user's own among them."""
-    return sorted({*_built_in(), *_names(own_folder())})
+    return sorted({*_shipped(), *(file.stem for file in own_folder().glob("*.toml"))})
 
 
 @cache
@@ -234,19 +228,14 @@ def load_vendor(name: str) -> Vendor:
 
     Raises UnknownName, with close names, and InputError for an invalid file, naming the field that doesn't fit.
     """
-    if name in _built_in():
-        return _shipped(name)
+    if vendor := _shipped().get(name):
+        return vendor
     if name.endswith(".toml"):
         return parsed_vendor(name, user_file("vendor", name, small_file))
-    if name in _names(own_folder()):
+    if name in vendor_names():
         file = own_folder() / f"{name}.toml"
         return parsed_vendor(str(file), small_file(file))
     raise unknown("vendor", name, vendor_names())
-
-
-@cache
-def _shipped(name: str) -> Vendor:
-    return parsed_vendor(name, (_SHIPPED / f"{name}.toml").read_bytes())
 
 
 @cache
