@@ -18,9 +18,6 @@ from ctxsim.view import Edit
 HEAD = 2
 """Positions before the first item: tools, then the system prompt, the order in which providers render them."""
 
-FAR = 256
-"""If more positions than this lack their running sum, one lookup adds up the rest of the request instead."""
-
 BLOCK = 64
 """Positions that share one stored hash. An edit drops that of its own block, and of those behind if items move."""
 
@@ -193,12 +190,6 @@ class Request:
 
     def tokens_to(self, position: int) -> int:
         """Return the tokens up to a position, that one included."""
-        upto = self._upto
-        known = len(upto)
-        if position < known:
-            return upto[position]
-        if self.length - known > FAR:
-            return self.total - sum(self._tokens[position + 1 - HEAD :])
         return self.upto()[position]
 
     def last_before(self, order: int) -> int:

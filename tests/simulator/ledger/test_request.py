@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import transcripts
 
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.request import BLOCK, FAR, HEAD, Request
+from ctxsim.simulator.ledger.request import BLOCK, HEAD, Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Vendor, load_vendor
 from ctxsim.transcript import Head, Item, Sizes, Transcript
@@ -136,8 +136,8 @@ def test_what_stands_two_items_behind_another_one_is_rendered_again(monkeypatch:
     assert everything(edited) == everything(request_of(list(view)))
 
 
-def test_a_change_far_from_the_end_is_added_up_from_the_nearer_side() -> None:
-    items = [Item("user", place, place, "word " * (place % 5)) for place in range(2 * FAR)]
+def test_a_change_far_from_the_end_reaches_all_tokens_behind_it() -> None:
+    items = [Item("user", place, place, "word " * (place % 5)) for place in range(512)]
     request, anew = request_of(items), request_of([items[0], items[1].with_text("other"), *items[2:]])
     request.upto()
     request.edit([Edit(items[1], anew.items[1], 1, "r")])
