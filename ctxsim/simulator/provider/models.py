@@ -11,6 +11,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -238,16 +239,11 @@ def from_list(prices: Any, on: date) -> Prices | None:
     # Hours belong to the dated entry before them: an hour listed before a change of price ended with it.
     dated = max((n for n, (since, hours, _) in enumerate(entries) if hours is None and _began(since, on)), default=0)
     since, _, base = entries[dated]
-    timed = []
-    for later, hours, found in entries[dated + 1 :]:
-        if hours is None:
-            break
-        if _began(later, on) and (made := _prices(found)):
-            timed.append(Hours(hours[0], hours[1], made))
-    made = _prices(base)
-    if made is None:
+    if base is None:
         return None
-    return msgspec.structs.replace(made, source=_list(), effective=since, hours=tuple(reversed(timed)))
+    among = takewhile(lambda entry: entry[1] is not None, entries[dated + 1 :])
+    timed = [Hours(*hours, made) for later, hours, made in among if hours and made and _began(later, on)]
+    return msgspec.structs.replace(base, source=_list(), effective=since, hours=tuple(reversed(timed)))
 
 
 def _every_price(prices: Any, host: str = "") -> list[Prices]:
@@ -255,9 +251,9 @@ def _every_price(prices: Any, host: str = "") -> list[Prices]:
     source = f"{_list()}{f', {host}' if host else ''}"
     found: list[Prices] = []
     began: date | None = None
-    for since, hours, one in _entries(prices):
+    for since, hours, made in _entries(prices):
         began = since if hours is None else began
-        if made := _prices(one):
+        if made:
             when = f", {hours[0]:%H:%M} to {hours[1]:%H:%M} UTC" if hours else ""
             found.append(msgspec.structs.replace(made, source=source + when, effective=began))
     return found
@@ -268,7 +264,7 @@ def _list() -> str:
     return f"genai-prices {version('genai-prices')}"
 
 
-def _entries(prices: Any) -> list[tuple[date | None, tuple[time, time] | None, Any]]:
+def _entries(prices: Any) -> list[tuple[date | None, tuple[time, time] | None, Prices | None]]:
     """Each listed price with its first day and its hours of the day, where it has any."""
     listed = prices if isinstance(prices, Sequence) else [prices]
     found = []
@@ -277,7 +273,7 @@ def _entries(prices: Any) -> list[tuple[date | None, tuple[time, time] | None, A
         since = getattr(rule, "start_date", None)
         start, end = getattr(rule, "start_time", None), getattr(rule, "end_time", None)
         hours = None if start is None or end is None else (start.replace(tzinfo=None), end.replace(tzinfo=None))
-        found.append((since, hours, getattr(entry, "prices", entry)))
+        found.append((since, hours, _prices(getattr(entry, "prices", entry))))
     return found
 
 
