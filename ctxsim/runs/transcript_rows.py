@@ -48,6 +48,7 @@ def rows_of(
         from ctxsim.runs.own_process import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     baseline = baseline or baseline_in(spec.label for spec in specs)
+    recorder = _recorder(transcript)
     here = _Rows(basis, what_if)
     here.add_shared()
     found: list[Rows] = []
@@ -65,9 +66,9 @@ def rows_of(
             # Progress counts only this replay, not those that the summary makes.
             measured = measure(basis, spec, lambda done: tell(before + done, known))  # noqa: B023
             here.add(spec, measured)
-            if spec.label == baseline:
-                here.is_as_set(measured)
-    return rows_together([*found, here.rows()]) if found else here.rows()
+            if recorder is not None and spec.label == baseline and measured.threshold:
+                recorder = msgspec.structs.replace(recorder, fires_at=round(measured.threshold))
+    return msgspec.structs.replace(rows_together([*found, here.rows()]), recorder=recorder)
 
 
 def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
@@ -98,7 +99,6 @@ class _Rows:
     def __init__(self, basis: Basis, what_if: WhatIf) -> None:
         self._basis = basis
         self._what_if = what_if
-        self._recorder = _recorder(basis.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []
@@ -123,19 +123,12 @@ class _Rows:
         self._calls.append(measured.calls)
         self._summaries.append(summary)
 
-    def is_as_set(self, measured: Measured) -> None:
-        """Set the tokens at which the recorded agent compacts to this policy's threshold."""
-        if self._recorder is not None and measured.threshold:
-            self._recorder = msgspec.structs.replace(self._recorder, fires_at=round(measured.threshold))
-
     def rows(self) -> Rows:
         """Return all rows that were added."""
         basis, transcript = self._basis, self._basis.transcript
         tables = tables_of(self._gathered, self._calls)
-        return Rows(
-            transcript.name, transcript.parent, basis.provider, basis.references.words, tables, self._summaries,
-            self._recorder,
-        )  # fmt: skip
+        words = basis.references.words
+        return Rows(transcript.name, transcript.parent, basis.provider, words, tables, self._summaries)
 
 
 def _recorder(transcript: Transcript) -> Recorder | None:
