@@ -1,11 +1,9 @@
 """`advise`: the settings that users of agents should change, found by replaying their own sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import msgspec
 
@@ -30,12 +28,9 @@ from ctxsim.readers.agent_folders import session_files
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
-
-if TYPE_CHECKING:
-    import pandas
 
 FEW = 6
 """Fewer sources than this are all replayed for every setting. Of more, a part is enough to find the few best."""
@@ -55,7 +50,7 @@ class Advised(msgspec.Struct, frozen=True):
     replays: int
     run: Run
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
         return frame_of(
             {

@@ -1,11 +1,8 @@
 """The bill of recorded sessions: what was paid, on what, and what would have made it smaller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,10 +20,7 @@ from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
-from ctxsim.results.frames import frame_of
-
-if TYPE_CHECKING:
-    import pandas
+from ctxsim.results.frames import Frame, frame_of
 
 DAYS = 30
 
@@ -83,7 +77,7 @@ class Bill(msgspec.Struct, frozen=True):
             return None
         return forecast(sessions, "as it is", Next(days, days=True))
 
-    def frame(self, by: By = "project") -> pandas.DataFrame:
+    def frame(self, by: By = "project") -> Frame:
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
         return frame_of(
             [
@@ -140,7 +134,7 @@ class Unpaired(msgspec.Struct, frozen=True):
     alike: bool
     left_out: tuple[int, int]
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each figure."""
         return frame_of(self.differences)
 

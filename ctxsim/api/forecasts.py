@@ -1,10 +1,9 @@
 """`forecast`: totals of the next sessions, with today's settings and under changes; tests of such forecasts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Unpack
+from os import PathLike
+from typing import Unpack
 
 from ctxsim import readers
 from ctxsim.answers.forecast import known_texts
@@ -16,15 +15,11 @@ from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
+from ctxsim.results.frames import Frame
 from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    import pandas
 
 SOME = 40
 """Past forecasts that are tested for the line on how often they held, at most."""
@@ -72,7 +67,7 @@ class Forecasts:
         """
         return list(known_texts.told([one for path in self.paths for one in readers.read(path)]))
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each policy, amount and level: policy, amount, level, low, middle, high."""
         import pandas
 

@@ -31,7 +31,7 @@ from ctxsim.policies import open_policies
 from ctxsim.readers import read
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.results.files import replacing
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.runs.observed import write_observed
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
@@ -39,8 +39,6 @@ from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    import pandas
-
     from ctxsim.live.drive import Driven
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
@@ -98,7 +96,7 @@ class Endpoint(ExitStack):
         """Block until the process is interrupted: Ctrl-C raises KeyboardInterrupt."""
         threading.Event().wait()
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each request so far: session, kind, step, status, tokens, output, what was kept or cut."""
         columns = ("session", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut",
                    "inserted", "dropped", "compacted", "retry")  # fmt: skip

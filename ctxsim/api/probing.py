@@ -1,10 +1,7 @@
 """`check setting`: what an installed agent does with a setting, run offline; and since which version it does so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,10 +12,7 @@ from ctxsim.live.install import located, published
 from ctxsim.live.probe.check import SettingCheck, alike, bisected
 from ctxsim.live.probe.check import check_setting as checked
 from ctxsim.policies.agents.given import known_setting
-from ctxsim.results.frames import frame_of
-
-if TYPE_CHECKING:
-    import pandas
+from ctxsim.results.frames import Frame, frame_of
 
 
 class SettingChecks(msgspec.Struct, frozen=True):
@@ -31,7 +25,7 @@ class SettingChecks(msgspec.Struct, frozen=True):
         """The pairs of neighbouring versions that act differently: the last before a change, and the first after it."""
         return [(a, b) for a, b in pairwise(self.checks) if not alike(a, b)]
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each version."""
         return frame_of(self.checks)
 

@@ -26,7 +26,7 @@ from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.estimates import EstimateRow
 from ctxsim.results.files import replacing
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.results.run_info import RECORDED
 from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
@@ -37,7 +37,6 @@ from ctxsim.simulator.provider.resolve import said
 from ctxsim.simulator.provider.rules import ProviderFields
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 Text = Literal["redacted", "kept", "none"]
@@ -272,7 +271,7 @@ class Comparison(msgspec.Struct, frozen=True):
     broken: tuple[Change, ...]
     other_files: tuple[str, ...] = ()
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row per policy and column: means, difference, its 95 % interval, p-value, verdict."""
         return frame_of(
             {

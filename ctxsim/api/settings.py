@@ -1,19 +1,14 @@
 """Agents' settings about context, and the numbers that their users can't set, as rows."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.settings import Number, Rule, Setting
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
-from ctxsim.results.frames import frame_of
-
-if TYPE_CHECKING:
-    import pandas
+from ctxsim.results.frames import Frame, frame_of
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     rows: list[SettingRow]
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return the rows."""
         return frame_of(self.rows)
 

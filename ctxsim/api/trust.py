@@ -25,15 +25,13 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.contract import examined
 from ctxsim.results import read_run
 from ctxsim.results.files import replacing
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.simulator.provider.rule_table import vendor_gaps
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    import pandas
-
     from ctxsim.answers.compactions import Compactions
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
@@ -62,7 +60,7 @@ class Validation(msgspec.Struct, frozen=True):
     scores: list[Score]
     unseen: list[Unseen]
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return the scores, a row for each format and model."""
         return frame_of(self.scores)
 
@@ -105,7 +103,7 @@ class Estimates(msgspec.Struct, frozen=True):
     observed: Observed
     """Every text and request, with the estimate of each estimator."""
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return the errors, a row for each estimator and kind of text or request."""
         return frame_of(self.errors)
 
@@ -143,7 +141,7 @@ class Fit(msgspec.Struct, frozen=True):
     calibration: Calibration
     sample: Sample
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return characters per token overall and by group, with 95 % intervals over transcripts."""
         found = [("all", self.calibration.overall), *self.calibration.groups.items()]
         return frame_of({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
@@ -232,7 +230,7 @@ class Checked(msgspec.Struct, frozen=True):
         """Whether nothing breaks the contract."""
         return not self.violations
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each violation and finding."""
         import pandas
 

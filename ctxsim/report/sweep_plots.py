@@ -1,10 +1,8 @@
 """Pictures of a sweep: one parameter's settings as curves, two parameters' as heat maps, the chosen one marked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +11,6 @@ from ctxsim.answers.advice.settings import Grid, grids
 from ctxsim.report.figure import entitle, heat_map, new_figure, save, told
 from ctxsim.report.picture import CHOSEN, Picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes, short_number
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FEWEST = 3
 """The least number of settings that make a curve."""
@@ -75,10 +70,9 @@ def _kept(one: Picture, label: str) -> Share:
     return one.pooled.all[label].kept or Share(1.0)
 
 
-def curves_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
+def curves_figure(one: Picture, flat: Sequence[Grid]) -> Any:
     """Draw what each setting costs and keeps, over its parameter: a row of two panels per policy, with intervals."""
     drawn = flat[:MOST_CURVES]
-    figure: Figure
     figure, panels = new_figure(10.5, 1.2 + 2.6 * len(drawn), 2, len(drawn))
     for grid, row in zip(drawn, np.atleast_2d(panels), strict=True):
         labels = [grid.labels[(value,)] for value in grid.values[0]]
@@ -122,12 +116,11 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
     return f"{one.title}, {one.many}: {by}", told(marks)
 
 
-def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
+def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Any:
     """Draw two maps for each policy: what every pair of values costs, and what it keeps; darker is better."""
     drawn = deep[:MOST_CURVES]
     across = max(len(grid.values[1]) for grid in drawn)
     heights = [max(3, len(grid.values[0])) + 1 for grid in drawn]
-    figure: Figure
     figure, panels = new_figure(min(22, max(9.5, 3.2 + 1.5 * across)), min(30, 1.5 + 0.6 * sum(heights)), 2, len(drawn))
     panels = np.atleast_2d(panels)
     panels[0, 0].get_gridspec().set_height_ratios(heights)

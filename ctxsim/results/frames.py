@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,9 @@ from ctxsim.results.run_info import TABLES, Tables
 
 if typing.TYPE_CHECKING:
     import pandas
+
+Frame: TypeAlias = "pandas.DataFrame"
+"""A table of pandas, which is imported when one is made."""
 
 
 @cache
@@ -107,12 +110,12 @@ def joined(batches: Sequence[Any]) -> Any:
     return pyarrow.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
-def frame(table: str, rows: Sequence[msgspec.Struct]) -> pandas.DataFrame:
+def frame(table: str, rows: Sequence[msgspec.Struct]) -> Frame:
     """Return rows of one of the tables as a frame, as if read back from its file."""
     return arrow_batch(TABLES[table][0], rows).to_pandas()
 
 
-def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> pandas.DataFrame:
+def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> Frame:
     """Return rows of any type as a frame, a column for each of their fields or keys."""
     import pandas
 

@@ -1,7 +1,5 @@
 """A finished run, read back. Only the requested columns and rows are read; columns that it lacks are missing values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +7,7 @@ from functools import cached_property, reduce
 from itertools import product
 from operator import and_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -17,7 +15,7 @@ from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest, unknown
 from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.files import description, of_run
-from ctxsim.results.frames import arrow_schema, frame
+from ctxsim.results.frames import Frame, arrow_schema, frame
 from ctxsim.results.run_info import (
     OBSERVED,
     SCHEMA_VERSION,
@@ -27,10 +25,6 @@ from ctxsim.results.run_info import (
     is_as_set,
     is_nothing,
 )
-
-if TYPE_CHECKING:
-    import pandas
-
 
 NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that we know."
 
@@ -48,7 +42,7 @@ class Run:
         """Return a label as tables and pictures show it: a long one without defaults, a bound marked."""
         return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
-    def table(self, name: str, *columns: str, **values: str | Sequence[str]) -> pandas.DataFrame:
+    def table(self, name: str, *columns: str, **values: str | Sequence[str]) -> Frame:
         """Return `columns` (default: all) of rows with one of `values`, as `policy=["a", "b"]`. Raises UnknownName."""
         import pyarrow.dataset
 
@@ -72,7 +66,7 @@ class Run:
             found = _decoded(scanner.to_table())
         return self._completed(found, columns)
 
-    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
+    def batches(self, name: str, columns: Sequence[str]) -> Iterator[Frame]:
         """Yield these columns of a table piece by piece, in order."""
         import pyarrow.parquet
 
@@ -132,12 +126,12 @@ class Run:
             found[name] = [column for column in row.__struct_fields__ if column not in there]
         return found
 
-    def _completed(self, frame: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
+    def _completed(self, frame: Frame, columns: Sequence[str]) -> Frame:
         """Return a frame with these columns in this order; a column that it lacks is missing, not zero."""
         self._sound(frame)
         return frame if list(frame.columns) == list(columns) else frame.reindex(columns=list(columns))
 
-    def _sound(self, frame: pandas.DataFrame) -> None:
+    def _sound(self, frame: Frame) -> None:
         """Raise InputError for values of the right type that no run holds: infinity, or two rows of one replay."""
         # Column by column: a run may have millions of rows.
         floats = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
@@ -151,7 +145,7 @@ class Run:
         if wrong:
             raise InputError(self.folder, f"is damaged, run bench again: {wrong[0]} holds what no run has")
 
-    def of(self, label: str) -> pandas.DataFrame:
+    def of(self, label: str) -> Frame:
         """Return the summary rows of one policy, in the order of the transcripts; empty for one that wasn't run."""
         if self._held is not None:
             return self._held.get(label, self.summary[:0])
@@ -161,7 +155,7 @@ class Run:
         return self._last[1]
 
     @cached_property
-    def _held(self) -> dict[Any, pandas.DataFrame] | None:
+    def _held(self) -> dict[Any, Frame] | None:
         """The summary by policy; None if it has more than HELD_ROWS rows."""
         return dict(iter(self.summary.groupby("policy", sort=False))) if self.rows("summary") <= HELD_ROWS else None
 
@@ -256,11 +250,11 @@ class Run:
         return max(self._summaries.values(), default=0)
 
     @cached_property
-    def summary(self) -> pandas.DataFrame:
+    def summary(self) -> Frame:
         """The whole summary."""
         return self.table("summary")
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return the summary: a row for each transcript and policy."""
         return self.summary
 
@@ -279,10 +273,10 @@ class Run:
         return found
 
 
-def _decoded(found: Any) -> pandas.DataFrame:
+def _decoded(found: Any) -> Frame:
     """Return an arrow table as a frame. pandas decodes texts when they are used: what is no UTF-8 is an error here."""
     found.validate(full=True)
-    frame: pandas.DataFrame = found.to_pandas(ignore_metadata=True)
+    frame: Frame = found.to_pandas(ignore_metadata=True)
     return frame
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,15 +14,12 @@ from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, identi
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.simulator.references.canonical import canonical
 from ctxsim.simulator.references.finding import prepare
 from ctxsim.simulator.references.needs import Key, References
 from ctxsim.transcript import Item, Transcript
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class Compactions(msgspec.Struct):
@@ -40,7 +37,7 @@ class Compactions(msgspec.Struct):
         for mine, theirs in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True):
             mine.extend(theirs)
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each compaction: the columns of docs/columns.md."""
         return frame_of(self.compactions)
 

@@ -1,8 +1,6 @@
 """Forecasts of the next sessions: dollars, tokens, calls, compactions, refused calls."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -24,9 +22,7 @@ from ctxsim.answers.forecast.ranges import (
 )
 from ctxsim.answers.forecast.sessions import Next, Sessions
 from ctxsim.errors import CtxsimError
-
-if TYPE_CHECKING:
-    import pandas
+from ctxsim.results.frames import Frame, frame_of
 
 LEVELS = (0.5, 0.8, 0.9)
 
@@ -86,11 +82,9 @@ class Forecast(msgspec.Struct, frozen=True):
     amounts: dict[str, Amount]
     recorded: dict[str, float]
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for each amount and level: amount, level, low, middle, high."""
-        import pandas
-
-        return pandas.DataFrame(
+        return frame_of(
             {"amount": name, "level": int(level), "low": low, "middle": one.middle, "high": high}
             for name, one in {"sessions": self.come, **self.amounts}.items()
             for level, (low, high) in one.ranges.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,10 +11,7 @@ import numpy as np
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError, many
 from ctxsim.results import Run
-from ctxsim.results.frames import refused
-
-if TYPE_CHECKING:
-    import pandas
+from ctxsim.results.frames import Frame, refused
 
 AMOUNTS = ("usd", "tokens", "calls", "compactions", "refused")
 """The amounts of a session that are forecast; without prices there are no dollars."""
@@ -66,7 +63,7 @@ def sessions_of(run: Run, label: str) -> Sessions:
     made = rows.transcript.map(dropped).fillna(0) + rows.compactions_recorded.fillna(0)
     rows = rows.assign(refused=refused(rows), made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
     by = rows.groupby("root", sort=False)
-    found: pandas.DataFrame = by.agg(
+    found: Frame = by.agg(
         started=("started", "min"), project=("project", "first"), model=("model", "first"),
         version=("version", "first"), usd=("cost_usd", "sum"), tokens=("tokens", "sum"), calls=("calls", "sum"),
         compactions=("made", "sum"), refused=("refused", "sum"), unpriced=("unpriced", "any"),
