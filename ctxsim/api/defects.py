@@ -1,7 +1,5 @@
 """The doctor: which known defects policies and driven agents have, and the shortest transcript that shows one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Rows as tables of Arrow and pandas, with the types that their columns declare."""
 
-from __future__ import annotations
-
 import struct
 import types
 import typing

@@ -1,7 +1,5 @@
 """What finished tasks give: rows, which are written at once, and what a run's description says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The process that replays a user's policy: `python -m ctxsim.runs.own_process_main ANSWERS SEEN PARENT`."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

@@ -5,8 +5,6 @@ run's tables are made from the parts in order. Parts hold tables in Arrow's memo
 whose source has changed, is removed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager

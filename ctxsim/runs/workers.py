@@ -4,8 +4,6 @@ A worker that dies loses only its task, workers end with their parent, and every
 all numbers of a run come from one version.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

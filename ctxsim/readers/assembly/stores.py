@@ -1,7 +1,5 @@
 """Stores of many sessions. Each session is read separately, so that a damaged one doesn't stop the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 

@@ -3,8 +3,6 @@
 Documentation: https://parquet.apache.org/docs/file-format/, https://www.rfc-editor.org/rfc/rfc4180
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The kernel: judges and bills one request after another on a simulated clock. The only place that bills."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

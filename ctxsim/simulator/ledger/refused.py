@@ -6,8 +6,6 @@ head and all messages before it are as they were in the request that it answered
 valid. An older rule: no thinking of the newest response may be changed or left out while the rest of it is sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Knowledge of a recording to its end: an oracle's plan, and the atoms that summaries should have kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Which lines of a Claude Code session are its conversation: the branch it ended on, with all its parallel calls."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter as Frequencies
 from collections import defaultdict
