@@ -1,6 +1,6 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
-from ctxsim.policies.agents.shared.history import condense_history, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.history import condense, history_of, last_asked, newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import ends_of, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
@@ -53,11 +53,11 @@ class Crush(Policy):
         if used is None or window - used > room or self.disable_auto_summarize:
             return view
         reason = f"{window - used:,} tokens are left"
-        made = condense_history(self, view, reason, self.summary_tokens)
-        if made is None:
-            return view
-        if newly_asked(view) or run_ended(view):
-            return made
+        pending = newly_asked(view)
+        at = pending[0].place if pending else None
+        made = condense(self, view, history_of(view), reason, self.summary_tokens, at)
+        if made is None or pending or run_ended(view):
+            return made or view
         self._prompt = (
             "The session before was interrupted because it got too long, the first request of the user was: "
             f"`{self._prompt}`"

@@ -73,15 +73,6 @@ def condense(
     return None if text is None else replaced(policy, view, old, text, reason, at)
 
 
-def condense_history(policy: Policy, view: View, reason: str, max_tokens: int) -> View | None:
-    """Return the view with one summary in place of all items but the user's texts after the last response.
-
-    These texts follow the summary. None as in `condense`.
-    """
-    at = next((item.place for item in newly_asked(view)), None)
-    return condense(policy, view, history_of(view), reason, max_tokens, at)
-
-
 def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason: str, at: int | None = None) -> View:
     """Return the view with the summary `text` in place of the items `old`, before place `at` or at the end."""
     policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
