@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.api.live import faults_of, needing_endpoint
+from ctxsim.api.live import faults_of
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
+from ctxsim.live.drive import Driven, drive, need_endpoint
 from ctxsim.live.install import located
 from ctxsim.live.observed import observe
 from ctxsim.policies import open_policies, open_policy
@@ -18,9 +19,6 @@ from ctxsim.runs.doctor import Case, Defect, Diagnosis, defect_names, examine, l
 from ctxsim.runs.driven import UNPLAYED, examine_driven
 from ctxsim.runs.presets import expanded
 from ctxsim.transcript import Transcript
-
-if TYPE_CHECKING:
-    from ctxsim.live.drive import Driven
 
 
 class Diagnoses(msgspec.Struct, frozen=True):
@@ -78,9 +76,7 @@ def diagnose_driven(
     A refused request counts, even if a smaller one then passes. `window` replaces the scenario's window, for agents
     that assume a window of their own. Raises UnknownName, and CtxsimError if an agent isn't installed.
     """
-    with needing_endpoint():
-        from ctxsim.live.drive import drive
-
+    need_endpoint()
     cases = list(_cases(defects))
     broken = faults_of(faults, [case.one.transcript for case in cases if case.defect.name not in UNPLAYED])
     found, untold = [], []

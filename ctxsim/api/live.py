@@ -1,26 +1,26 @@
 """`serve` and `drive`: the mock endpoint, and real agents that are driven through a conversation by it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
 from re import escape
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
-from ctxsim.errors import CtxsimError, LabelError, how_to_install, many
+from ctxsim.errors import CtxsimError, LabelError, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
+from ctxsim.live.drive import Driven, need_endpoint
+from ctxsim.live.drive import drive as driven
 from ctxsim.live.faults import Faults, parse_faults
 from ctxsim.live.install import located
 from ctxsim.live.log import Entry, Log
@@ -37,9 +37,6 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
-
-if TYPE_CHECKING:
-    from ctxsim.live.drive import Driven
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that agents are compared with by default."""
@@ -58,15 +55,6 @@ def _played(
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts")
     return chosen, resolve(dict(fields), None, chosen, inputs.models)
-
-
-@contextmanager
-def needing_endpoint() -> Iterator[None]:
-    """Raise CtxsimError, with the command that installs the endpoint's packages, for an ImportError in the block."""
-    try:
-        yield
-    except ImportError:
-        raise CtxsimError(f"the endpoint needs two more packages: {how_to_install('serve')}") from None
 
 
 def faults_of(texts: Sequence[str], conversations: Sequence[Transcript]) -> Faults:
@@ -129,9 +117,9 @@ def serve(
 
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
-    with needing_endpoint():
-        from ctxsim.live.app import Endpoint as Answering
-        from ctxsim.live.server import beside
+    need_endpoint()
+    from ctxsim.live.app import Endpoint as Answering
+    from ctxsim.live.server import beside
 
     conversation, rules = _played(what, number, models, provider)
     broken, script = faults_of(faults, [conversation]), script_of(conversation)
@@ -200,9 +188,6 @@ def drive(
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
         raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
-    with needing_endpoint():
-        from ctxsim.live.drive import drive as driven
-
     conversation, rules = _played(what, number, models, provider)
     open_policies(tuple(policies))
     broken = faults_of(faults, [conversation])

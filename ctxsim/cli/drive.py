@@ -1,9 +1,7 @@
 """`ctxsim drive`: real agents against the mock endpoint, beside built-in policies."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,13 +14,11 @@ from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
 from ctxsim.live.differences import Amounts, compared
+from ctxsim.live.drive import Driven
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 from ctxsim.policies.installed import compared_with
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.doctor import Diagnosis
-
-if TYPE_CHECKING:
-    from ctxsim.live.drive import Driven
 
 MOST_LINES = 12
 """Printed lines on the items that differ in one call, at most."""

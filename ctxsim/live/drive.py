@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import msgspec
 
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import Agent
 from ctxsim.live.faults import Faults
 from ctxsim.live.log import Entry
@@ -35,6 +36,12 @@ class Driven(NamedTuple):
     outcome: Outcome
     said: Path
     """The file with what the agent printed."""
+
+
+def need_endpoint() -> None:
+    """Raise CtxsimError, with the command that installs them, if the endpoint's packages aren't installed."""
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise CtxsimError(f"the endpoint needs two more packages: {how_to_install('serve')}")
 
 
 def shown_as(agent: Agent) -> str:
@@ -84,8 +91,9 @@ def drive(
 def run_apart(what: str, plan: Plan) -> None:
     """Run a plan in a process of its own. When that process ends, all processes that it started end too.
 
-    Raises CtxsimError if that process fails; `what` names it in the message.
+    Raises CtxsimError if that process fails; `what` names it in the message. Raises it too if packages are missing.
     """
+    need_endpoint()
     command = python("ctxsim.live.run_plan", plan.work, shown_as(plan.agent), str(os.getpid()))
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=without_keys(environment())

@@ -78,7 +78,7 @@ class Driving:
         pytest.importorskip("starlette")
         monkeypatch.setattr(room, "load_agent", lambda name: SimpleNamespace(name=name, label=f"{name} 1.0"))
         monkeypatch.setattr(room, "located", lambda agent, install: (agent, f"bin, {install}"))
-        monkeypatch.setattr("ctxsim.live.drive.drive", self.drive)
+        monkeypatch.setattr(room, "drive", self.drive)
         monkeypatch.setattr(room, "observe", lambda label, script, entries: SimpleNamespace(
             label=label, transcript=SimpleNamespace(calls=script.steps[:2])
         ))  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ from samples import conversation
 
 import ctxsim
 from ctxsim.api import live as room
+from ctxsim.api.defects import diagnose_driven
 from ctxsim.errors import CtxsimError, LabelError
+from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.log import Entry
 
@@ -40,6 +43,21 @@ def test_an_endpoint_plays_a_conversation_and_stops() -> None:
         urllib.request.urlopen(endpoint.url, timeout=5)
     with pytest.raises(CtxsimError, match="fewer than 9"):
         ctxsim.serve(conversation("x"), number=9)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: ctxsim.serve(conversation("x")), lambda: run_apart("run", None),
+        lambda: diagnose_driven(["codex"]),
+    ],
+)  # fmt: skip
+def test_what_needs_the_endpoint_says_how_to_install_it(
+    ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxsim.live.drive.find_spec", lambda name: None)
+    with pytest.raises(CtxsimError, match="the endpoint needs two more packages: "):
+        ask()
 
 
 @pytest.mark.slow
