@@ -106,7 +106,7 @@ def cli(context: click.Context, trusting: bool) -> None:
 
     trust_everything(trusting)
     if context.invoked_subcommand in WITH_DEFAULTS:
-        from ctxsim.cli.settings import defaults
+        from ctxsim.cli.options import defaults
 
         context.default_map = defaults()
 

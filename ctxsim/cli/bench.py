@@ -8,7 +8,6 @@ from ctxsim.api.runs import bench
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import DEFAULT_SCENARIOS, run_all, split
-from ctxsim.cli.settings import usual_paths
 from ctxsim.policies import open_policy
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.presets import PRESETS, expanded, is_preset
@@ -30,7 +29,7 @@ def command(paths: tuple[str, ...], policies: tuple[str, ...], scenarios: tuple[
     PATHS are files, folders, or - for standard input. Without arguments, bench runs the scenarios documented-53k and
     fifty-turns. It prints one table per run, and writes run.json, tables and pictures to results/<name>.
     """
-    recorded, made = split(usual_paths(paths, scenarios), scenarios)
+    recorded, made = split(paths, scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
     made = made or ([] if recorded else DEFAULT_SCENARIOS)

@@ -12,12 +12,12 @@ from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known_texts
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
+from ctxsim.api import project
 from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
-from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show, tell_lines
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError, agreed, many
@@ -54,7 +54,7 @@ def command(
     Without PATHS, reads the sessions that agents keep on this machine. With --policy, --model or --provider there is
     also a forecast under that change. docs/forecast.md says how forecasts are made, and how well they hold.
     """
-    asked = usual_paths(paths, ())
+    asked = paths or project.found().paths
     with stage("replayed"), progress("sessions") as course:
         watch = Watch(course.finished, course.within)
         found = forecast(asked, policies=policies, watch=watch, **options.fields(said))

@@ -311,3 +311,16 @@ def fields(said: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = {name: value for name, value in said.items() if name != "rules" and (value is not None or name == "jobs")}
     return given | dict(said.get("rules", ()))
+
+
+def defaults() -> dict[str, dict[str, Any]]:
+    """Return the project's defaults of options, by command."""
+    from ctxsim.api.project import OPTIONS, RULES, found
+
+    said = found()
+    shared = said.given("goal", *OPTIONS)
+    shared["rules"] = tuple(f"{name}={value}" for name, value in said.given(*RULES).items())
+    return {
+        "bench": shared | ({"policies": said.policies} if said.policies else {}),
+        "sweep": shared | ({"grids": said.grids} if said.grids else {}),
+    }

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ctxsim.api.inputs import names_scenario
+from ctxsim.api.project import found
 from ctxsim.api.runs import Run, run_name
 from ctxsim.cli import output
 from ctxsim.cli.loudness import note, stage
@@ -93,7 +94,10 @@ def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said
 
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the paths of recordings, and the scenarios: those given, and paths that name a scenario."""
+    """Return the paths of recordings, and the scenarios: those given, and paths that name a scenario. If neither are
+    given, the paths are the project's.
+    """
+    paths = paths or (() if scenarios else found().paths)
     recorded = [path for path in paths if not names_scenario(path)]
     return recorded, [*scenarios, *(path for path in paths if path not in recorded)]
 

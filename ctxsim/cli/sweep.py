@@ -10,7 +10,6 @@ from ctxsim.api.runs import settings_of, sweep
 from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import run_all, split
-from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
 from ctxsim.report.tables import sweep_sheet
 
@@ -32,7 +31,7 @@ def command(paths: tuple[str, ...], grids: tuple[str, ...], scenarios: tuple[str
     and `a|b|c` for the values a, b and c. All values of one --policy are combined with each other. Several --policy
     options are tried one after the other. The bounds always run too.
     """
-    recorded, made = split(usual_paths(paths, scenarios), scenarios)
+    recorded, made = split(paths, scenarios)
     if not (recorded or made):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_of_labels(grids)

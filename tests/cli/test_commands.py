@@ -17,7 +17,8 @@ from ctxsim import cli as command_line
 from ctxsim.api.trust import Checked
 from ctxsim.cli import check as check_room
 from ctxsim.cli import run
-from ctxsim.cli.settings import defaults, usual_paths
+from ctxsim.cli.options import defaults
+from ctxsim.cli.running import split
 from ctxsim.errors import CtxsimError, Stopped
 from ctxsim.runs.doctor import Defect
 from ctxsim.synthesis.scenario import Expectation
@@ -94,8 +95,8 @@ def test_paths_are_those_typed_or_the_projects(tmp_path: Path, monkeypatch: pyte
     (tmp_path / ".git").mkdir()
     (tmp_path / "ctxsim.toml").write_text("paths = ['logs']\n")
     monkeypatch.chdir(tmp_path)
-    assert usual_paths((), ()) == ("logs",) and usual_paths((), ("one-prompt",)) == ()
-    assert usual_paths(("mask", "nowhere", "fifo/x", "*.json"), ()) == ("mask", "nowhere", "fifo/x", "*.json")
+    assert split((), ()) == (["logs"], []) and split((), ("one-prompt",)) == ([], ["one-prompt"])
+    assert split(("mask", "nowhere", "fifo/x", "*.json"), ()) == (["mask", "nowhere", "fifo/x", "*.json"], [])
 
 
 def test_a_project_has_defaults_of_bench_and_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
