@@ -64,7 +64,8 @@ def _pair(text: str) -> tuple[str, Value]:
 def lines(one: SettingCheck) -> list[str]:
     """Return a check's result as lines: the verdict, what the agent did, the formula, and seconds and calls."""
     did = _did(one)
-    said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}.", f"{did[0].upper()}{did[1:]}; {_awaited(one)}."]
+    awaited = f"expected {one.expected:,.0f}" if one.expected is not None else f"expected: {one.expected_firing}"
+    said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}.", f"{did[0].upper()}{did[1:]}; {awaited}."]
     if one.formula and one.unit == "tokens" and one.expected is not None:
         said.append(f"({one.formula})")
     where = "offline" if one.offline else "not enclosed: it could have used the network"
@@ -77,10 +78,6 @@ def _verdict(one: SettingCheck) -> str:
     if one.verdict == "capped" and one.cap:
         return f"capped at {one.cap} of {one.window:,} tokens" if "window" in one.cap else f"capped at {one.cap}"
     return one.verdict
-
-
-def _awaited(one: SettingCheck) -> str:
-    return f"expected {one.expected:,.0f}" if one.expected is not None else f"expected: {one.expected_firing}"
 
 
 def _did(one: SettingCheck) -> str:
