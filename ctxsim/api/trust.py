@@ -32,7 +32,7 @@ from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    from ctxsim.answers.compactions import Compactions
+    from ctxsim.answers.compactions.study import Compactions
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
 
@@ -197,8 +197,8 @@ def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
     Raises InputError for a path that can't be read.
     """
     # Imported here, as no other function of this file needs it.
-    from ctxsim.answers.compactions import Compactions
-    from ctxsim.answers.compactions import score as compaction_score
+    from ctxsim.answers.compactions.study import Compactions
+    from ctxsim.answers.compactions.study import score as compaction_score
 
     found = Compactions()
     for transcript in _transcripts(recordings):

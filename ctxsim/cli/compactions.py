@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
+from ctxsim.answers.compactions.study import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading

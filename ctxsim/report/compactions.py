@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ctxsim.answers.advice.intervals import bootstrap_mean
-from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
 from ctxsim.answers.compactions.later import SOON
+from ctxsim.answers.compactions.rates import FEWEST, PRIOR, excess, share
 from ctxsim.errors import many
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet, sheet_of, text_of
 from ctxsim.report.style import compact

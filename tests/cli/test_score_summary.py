@@ -11,7 +11,7 @@ from bench_runs import write
 from command_line import ctxsim
 from samples import conversation
 
-from ctxsim.answers.compactions import SummaryScore
+from ctxsim.answers.compactions.study import SummaryScore
 from ctxsim.cli import compactions as room
 from ctxsim.cli.compactions import LOST_SHOWN, _lines
 from ctxsim.transcript import NO_HISTORY

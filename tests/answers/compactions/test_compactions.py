@@ -11,9 +11,9 @@ from command_line import ctxsim
 from compacted import MODEL, SUMMARY, look, session
 from corpus import FOLDER, here, recorded
 
-from ctxsim.answers.compactions import score
 from ctxsim.answers.compactions.cuts import session_of
 from ctxsim.answers.compactions.later import kind_of_atom
+from ctxsim.answers.compactions.study import score
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.results.compactions import CompactionRow

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ctxsim.answers.compactions import excess, share
-from ctxsim.answers.compactions.rates import Rate
+from ctxsim.answers.compactions.rates import Rate, excess, share
 
 DATA_SETS = 500
 Drawn = npt.NDArray[np.int64]

@@ -9,11 +9,11 @@ import pytest
 from compacted import MODEL, SUMMARY, long_session, look, session
 from samples import ASK, chat, conversation
 
-from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.answers.compactions.cuts import CONTROLS, controls, cost, session_of
 from ctxsim.answers.compactions.later import Later, held_by, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import Asked, asked_again, asked_again_usd, looked_at
+from ctxsim.answers.compactions.study import Compactions, SummaryScore, score, score_summary
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.simulator.provider import Provider
