@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import PurePath
 
 import msgspec
@@ -88,8 +88,7 @@ def opening(bill: Bill, total: Sum, begun: LeftOut, compactions: LeftOut) -> Ite
     """Yield the first lines: the agents, the number of sessions, the dates, the cost, and what the cost is based on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
     agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
-    days = (datetime.fromtimestamp(time_s) for time_s in bill.span_s() or ())
-    when = " to ".join(dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days))
+    when = " to ".join(dict.fromkeys(f"{datetime.fromtimestamp(one):%-d %B %Y}" for one in bill.span_s() or ()))
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     sessions = _roots(bill)
     yield f"{agents}: {many(len(sessions), 'session(s)')}{when and f', {when}'}, {cost}."
@@ -242,9 +241,7 @@ def closing(found: Smaller) -> Iterator[str]:
         yield f"These changes overlap. The best of them together save {_range(found.together)} USD{month}:"
         yield f"  {found.together.name}"
         yield ""
-    for one in found.savings:
-        if one.how:
-            yield f"{one.name}: {one.how}"
+    yield from (f"{one.name}: {one.how}" for one in found.savings if one.how)
     if found.settings:
         yield "ctxsim advise tries more settings, and is more exact: it replays these sessions."
 
@@ -254,6 +251,8 @@ def pace(ahead: Forecast) -> str:
     main, written, unit = ("usd", usd, "USD") if "usd" in ahead.amounts else ("tokens", tokens, "tokens")
     low, high = ahead.amounts[main].ranges["90"]
     kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"
+    if ahead.since is not None:
+        kind += f", from the {ahead.seen:,} sessions since {datetime.fromtimestamp(ahead.since, UTC):%-d %B %Y}"
     if ahead.basis == "priors":
         kind = f"too few sessions to go by, {ahead.seen:,} of {ahead.known:,}: the range is that of other projects"
     some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"

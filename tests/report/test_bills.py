@@ -316,6 +316,9 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
          "1.00 to 1,500 USD (90 %; 10 of 2,000 sessions without a known price count as 0)."),
         ("sessions", None, ("tokens",), 0, "1 to 2K tokens (90 %)."),
         ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (a widened 90 % range)."),
+        ("far", SINCE, ("usd",), 1_999,
+         "1.00 to 1,500 USD (a widened 90 % range, from the 1,005 sessions since 5 March 2026; "
+         "1 of 2,000 sessions without a known price count as 0)."),
         ("priors", None, ("usd",), 2_000,
          "1.00 to 1,500 USD (too few sessions to go by, 1,005 of 2,000: the range is that of other projects)."),
         ("priors", SINCE, ("usd",), 2_000,
