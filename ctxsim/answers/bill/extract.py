@@ -180,7 +180,7 @@ class _Filled:
             whole.append(this)
         size = fit_size(whole, self.tokens_per_default)
         if size:
-            factor = max(size.factor, 0.01)
+            factor = size.factor
             joined = [
                 _Entry(self.segment.calls[step.call].start - 0.5, self._part(facts.JOINED), 0, step.tokens)
                 for step in size.steps

@@ -148,10 +148,10 @@ class ClaudeTokenizer:
         return [token for part in self._parts(text) for token in self._tokens(part)]
 
     def _parts(self, text: str) -> list[str]:
-        for curly, straight in QUOTES if self._older and not text.isascii() else ():
+        for curly, straight in QUOTES if self._older else ():
             text = text.replace(curly, straight)
         text = SPACES.sub(" ", NEVER_SENT.sub("", text))
-        if text.isascii() or COMMON.fullmatch(text):
+        if COMMON.fullmatch(text):
             return self._common.parts(text)
         # Python sorts a run of combining marks in quadratic time.
         pieces = self._long_runs.split(without_surrogates(text))
