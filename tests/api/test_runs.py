@@ -188,7 +188,7 @@ def test_grids_are_one_or_several() -> None:
 def test_a_comparison_is_judged_by_what_really_changed(tmp_path: Path) -> None:
     rows = {
         "keep-all": [{"tokens_sum": 1_000, "survival": 1.0}] * 8,
-        "mask": [{"tokens_sum": 500, "survival": 0.5}] * 8,
+        "mask": [{"tokens_sum": 500, "survival": 0.25}, {"tokens_sum": 500, "survival": 0.75}] * 4,
     }
     more = {
         "keep-all": [{"tokens_sum": 1_000, "survival": 1.0}] * 8,
@@ -201,9 +201,10 @@ def test_a_comparison_is_judged_by_what_really_changed(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found.not_compared == () and list(found) == list(found.changes)
     rows_of = {row["column"]: row for row in found.frame().to_dict("records")}
-    assert {name: rows_of["survival"][name] for name in ("policy", "before", "after", "difference", "transcripts")} == {
+    assert rows_of["survival"] == rows_of["survival"] | {
         "policy": found.changes[0].policy, "before": 1.0, "after": 0.5, "difference": -0.5, "transcripts": 8
     }  # fmt: skip
+    assert rows_of["survival"]["low"] < -0.5 < rows_of["survival"]["high"]
     two = ctxsim.compare(first.folder, second, ("mask", "fifo"))
     assert {one.column: one.difference for one in two}["tokens_sum"] == 100
     # Each has one policy beside the bounds: these are a pair.

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import pytest
 
-from ctxsim.readers.assembly.session_tree import Envelope, beside, branch, conversations
+from ctxsim.readers.assembly.session_tree import Envelope, beside, branch, conversations, where
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,12 @@ def test_a_branch_is_the_chain_of_parents_from_the_last_chat_line() -> None:
     # But at a compaction it means the line before too.
     assert branch([line("a", None), line("b", None, subtype="compact_boundary"), line("c", "b")]) == {0, 1, 2}
     assert branch([]) == set()
+
+
+def test_a_session_is_where_its_first_line_says_so_in_words() -> None:
+    told = [(None, 7), ("", ""), (8, None), ("/p", "2.0"), ("/q", "3.0")]
+    lines = [line("a", None, cwd=cwd, version=version) for cwd, version in told]
+    assert where(lines) == ("/p", "2.0") and where(lines[:3]) == ("", "")
 
 
 def test_a_loop_ends() -> None:

@@ -76,6 +76,8 @@ def test_what_lies_outside_the_conversation_costs_what_is_recorded_or_listed() -
         Call(0, 0, usage=listed, model="claude-haiku-4-5", time_s=1_770_000_000.0), Call(0, 0),
     ]  # fmt: skip
     assert cost_beside(msgspec.structs.replace(paid(), beside=tuple(calls))) == pytest.approx(4.0 + 2.0)
+    written = Call(0, 0, usage=Usage(1_000_000, 0, 0, 1_000_000), model="claude-haiku-4-5", time_s=1_770_000_000.0)
+    assert cost_beside(msgspec.structs.replace(paid(), beside=(written,))) == pytest.approx(1.25)
 
 
 @pytest.mark.parametrize(("prices", "usd"), [(PAID_WRITES, 0.01755), (FREE_WRITES, 0.0153)])

@@ -101,6 +101,13 @@ def test_a_rise_that_is_too_small_hides_no_other() -> None:
     assert found is not None and [one.call for one in found.steps] == [7]
 
 
+@pytest.mark.parametrize(("once", "found"), [(4, True), (5, False)])
+def test_a_step_is_looked_for_among_the_five_largest_rises(once: int, found: bool) -> None:
+    # So many calls, each third, are 2,000 larger for once; then all are 1,000 larger.
+    size = fit_size(alike(*[5_000, 5_000, 7_000] * once, *[5_000] * 3, *[6_000] * 9))
+    assert size is not None and [one.call for one in size.steps] == [3 * once + 4] * found
+
+
 @pytest.mark.parametrize(("calls", "steps"), [(5, 1), (6, 2), (8, 2), (9, 3), (66, 20)])
 def test_a_third_of_the_calls_may_be_steps_and_twenty_at_most(calls: int, steps: int) -> None:
     # From each third call on 1,000 more.

@@ -20,6 +20,22 @@ def done(sha256: str, beside: str = "") -> Done:
     return Done(InputInfo("a.json", sha256, 1, 2), beside)
 
 
+def test_a_part_is_lengths_and_bytes_and_their_checksum(tmp_path: Path) -> None:
+    first, second, last = part_pieces([done("a")])
+    assert int.from_bytes(first, "big") == len(second) and len(first) == 8
+    assert last == hashlib.sha256(first + second).digest()
+    file = tmp_path / "part"
+    write_part(file, [done("a"), done("b")])
+    assert list(read_part(file)) == [done("a"), done("b")] and _info(file) == done("b")
+    data = file.read_bytes()
+    for damaged in (data[:-1], data[1:], b"\xff" + data[1:], data + b"x", b"", data[:31], data[-32:]):
+        file.write_bytes(damaged)
+        assert _info(file) is None
+    file.write_bytes(hashlib.sha256(b"").digest())
+    assert _info(file) is None, "whole, but of nothing"
+    assert _info(tmp_path / "none") is None
+
+
 def test_a_fingerprint_goes_by_texts_and_their_order() -> None:
     assert fingerprint(["a", "b"]) == hashlib.sha256(b"a\0b\0").hexdigest()
     assert len({fingerprint(one) for one in (["ab"], ["a", "b"], ["b", "a"], [])}) == 4
@@ -75,19 +91,3 @@ def test_a_run_that_failed_before_anything_was_done_leaves_nothing(out: Path) ->
     with RunFolder(out) as folder, Parts(folder, WITH, [str], True) as parts:
         assert parts.folder.exists()
     assert place.exists(), "what ends well is cleared by who made the run"
-
-
-def test_a_part_is_lengths_and_bytes_and_their_checksum(tmp_path: Path) -> None:
-    first, second, last = part_pieces([done("a")])
-    assert int.from_bytes(first, "big") == len(second) and len(first) == 8
-    assert last == hashlib.sha256(first + second).digest()
-    file = tmp_path / "part"
-    write_part(file, [done("a"), done("b")])
-    assert list(read_part(file)) == [done("a"), done("b")] and _info(file) == done("b")
-    data = file.read_bytes()
-    for damaged in (data[:-1], data[1:], b"\xff" + data[1:], data + b"x", b"", data[:31], data[-32:]):
-        file.write_bytes(damaged)
-        assert _info(file) is None
-    file.write_bytes(hashlib.sha256(b"").digest())
-    assert _info(file) is None, "whole, but of nothing"
-    assert _info(tmp_path / "none") is None

@@ -266,7 +266,7 @@ def test_llamaindex_takes_its_limit_of_the_window_where_it_knows_the_model(label
         # 850 less 182 for the instructions are 668; parts of a longer message have 501.
         (1_000, [300, 368], [[300, 368]]), (1_000, [300, 369], [[300], [369]]), (1_000, [668], [[668]]),
         (1_000, [9, 669, 9], [[9], [501], [168, 9]]), (1_000, [1_100, 600], [[501], [501, 98], [600]]),
-        (217, [1, 1], [[1, 1]]), (215, [1], []),
+        (217, [1, 1], [[1, 1]]), (216, [1, 1], [[1], [1]]), (215, [1], []),
     ],
 )  # fmt: skip
 def test_crewai_asks_within_85_percent_of_the_window(window: int, sizes: list[int], asked: list[list[int]]) -> None:

@@ -150,13 +150,6 @@ def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
     assert list(Ledger(made, provider, provider.counter()).usd_if_cleared({}, STUB)) == paid
 
 
-@pytest.mark.parametrize(("prices", "usd"), [(None, 0.0), (Prices(input=0.123456789, output=0.0), 0.0000011111)])
-def test_dollars_are_rounded_as_in_rows(prices: Prices | None, usd: float) -> None:
-    # Nine letters at 0.123456789 USD in a million: 0.000001111111101.
-    made = Transcript("made", Head(), (Item("user", 0, 0, "u" * 9), Item("assistant", 1, 1, "a")), (Call(1, 2),))
-    assert list(Ledger(made, Provider(prices=prices), Counter(Letters())).usd_if_cleared({}, STUB)) == [usd]
-
-
 def test_how_much_of_each_request_is_read_whole() -> None:
     from samples import basis_of, conversation
 

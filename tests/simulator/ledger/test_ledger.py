@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from samples import ASK, chat, conversation
+from samples import ASK, basis_of, chat, conversation
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -73,3 +73,10 @@ def test_the_prompt_of_a_summary_is_read_from_no_cache() -> None:
 def test_sizes_are_shared_by_estimator() -> None:
     ledger, estimator = Ledger(conversation("a"), Provider(), Counter(open_tokenizer())), open_estimator()
     assert ledger.sizes(estimator) is ledger.sizes(estimator) is not ledger.sizes(open_estimator("usage-tail"))
+
+
+@pytest.mark.parametrize(("prices", "usd"), [(None, 0.0), (Prices(input=0.123456789, output=0.0), 0.0000011111)])
+def test_dollars_are_rounded_as_in_rows(prices: Prices | None, usd: float) -> None:
+    # Nine tokens at 0.123456789 USD in a million: 0.000001111111101.
+    ledger = basis_of(chat(("user", " a" * 9), ("assistant", "a")), Provider(prices=prices)).ledger
+    assert list(ledger.usd_if_cleared({}, "")) == [usd]

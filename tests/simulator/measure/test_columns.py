@@ -57,6 +57,10 @@ def test_what_came_cut_is_no_part_of_what_was_decided_on() -> None:
     for budget, said in ((450, ""), (400, "false-safe")):
         row = measure(basis, open_policy(f"max-result-chars:chars=400+fifo:budget={budget}")).rows[1]
         assert (row.tokens_sent, row.tokens_removed, row.trigger) == (406, 600, said)
+    # A stub of 7 tokens comes into the place of 1,000: the request before had 1,009, and more than twice are believed.
+    early = open_policy("clear-tool-uses:trigger=1020,keep=1,estimator=chars:ratio=0.5")
+    row = measure(basis_of(conversation("1 " * 500, "b")), early).rows[2]
+    assert (row.tokens_sent, row.tokens_removed, row.trigger) == (16, 993, "false-alarm")
 
 
 def test_a_long_text_is_shown_by_its_beginning() -> None:
@@ -107,7 +111,7 @@ def test_a_bills_interval_is_of_the_misses_that_recordings_show() -> None:
     near, far = expected_loss("anthropic", 10.0), expected_loss("anthropic", 200.0)
     assert near and far and near != far
     provider = msgspec.structs.replace(PAID, pace_s=200.0)
-    found = cost_interval(of, timed(0.0, 10.0, None), provider)
+    found = cost_interval(of, timed(300.0, 310.0, None), provider)
     more = (3.75 - 0.3) / 1e6
     assert found == pytest.approx((
         0.75 + (1_000 * near.low - 400 + 2_000 * far.low) * more,
@@ -147,4 +151,6 @@ def test_an_edit_that_removes_one_token_counts_and_dollars_keep_ten_places() -> 
           "cost_summary_usd": [6e-7]}  # fmt: skip
     assert payback_calls(of, FIVE, PAID) == pytest.approx(2.0)
     stated = timed(0.0, 10.0, usage=Usage(10, cache_read_tokens=0))
-    assert cost_interval({"cost_usd": [0.12345678904, None]}, stated, PAID) == (0.123456789, 0.123456789)
+    uncached = msgspec.structs.replace(PAID, cache="none")
+    for made, provider in ((stated, PAID), (timed(0.0, 10.0), uncached)):
+        assert cost_interval({"cost_usd": [0.12345678904, None]}, made, provider) == (0.123456789, 0.123456789)

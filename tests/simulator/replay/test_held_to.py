@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,12 +109,22 @@ class Sleepy(Policy):
         return view
 
 
-def test_what_takes_too_long_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+@dataclass
+class Deaf(Policy):
+    """Catches what interrupts it first, and goes on for longer than a second."""
+
+    def before_call(self, view: View) -> View:
+        with suppress(BaseException):
+            time.sleep(3)
+        time.sleep(1.25)
+        return view
+
+
+@pytest.mark.parametrize("policy", [Sleepy, Deaf])
+def test_what_takes_too_long_is_interrupted_each_second(policy: type[Policy], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0.02")
-    with pytest.raises(
-        ContractError, match=r"^sleepy: before_call took longer than 0\.02 s; CTXSIM_POLICY_SECONDS sets"
-    ):
-        run_class(Sleepy, conversation("a"))
+    with pytest.raises(ContractError, match=r": before_call took longer than 0\.02 s; CTXSIM_POLICY_SECONDS sets"):
+        run_class(policy, conversation("a"))
 
 
 def test_what_a_policy_prints_is_no_output(capsys: pytest.CaptureFixture[str]) -> None:
