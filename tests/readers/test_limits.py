@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Source, limits
 from ctxsim.readers.source.limits import Pace, check_expansion, check_memory, most_bytes, read_all, too_large
+from ctxsim.readers.source.tables import parquet_rows
+
+TOO_MUCH = pytest.raises(InputError, match="expands to more than 100 times its size")
 
 
 @pytest.mark.parametrize(("text", "count"), [("1", 1_000_000), ("0.5", 500_000), ("2000", 2_000_000_000)])
@@ -63,6 +71,17 @@ def test_a_source_may_expand_a_hundredfold_and_to_a_megabyte(expanded: int, comp
     check_expansion(expanded, compressed, "x")
     with pytest.raises(InputError, match=r"^x: expands to more than 100 times its size"):
         check_expansion(expanded + 1, compressed, "x")
+
+
+@pytest.mark.parametrize(("size", "rows", "told"), [(1_000_000, 900, nullcontext()), (1_000_001, 1_001, TOO_MUCH)])
+def test_what_a_file_expands_to_is_added_up(size: int, rows: int, told: Any, tmp_path: Path) -> None:
+    packed, table = tmp_path / "x.jsonl.gz", tmp_path / "x.parquet"
+    packed.write_bytes(gzip.compress(b" " * size))
+    # A row counts for a kilobyte, beside its values.
+    pyarrow.parquet.write_table(pyarrow.table({"a": pyarrow.nulls(rows)}), table)
+    for read in (Source("x", packed).content, lambda: list(parquet_rows(Source("x", table), ["a"]))):
+        with told:
+            read()
 
 
 def test_how_long_and_how_much_a_source_may_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,10 +94,11 @@ class Pace:
         self._began = time.monotonic()
         self._bytes = 0
 
-    def took(self, size: int) -> None:
-        """Count `size` more bytes. Raises InputError if bytes or time exceed the limits."""
+    def took(self, size: int) -> int:
+        """Count `size` more bytes; return all so far. Raises InputError if bytes or time exceed the limits."""
         self._bytes += size
         if self._bytes > SOURCE_BYTES:
             raise InputError(self._name, f"is larger than {SOURCE_BYTES / 1e9:.0f} GB: give it in parts")
         if time.monotonic() - self._began > SOURCE_SECONDS + SECONDS_PER_MB * self._bytes / 1e6:
             raise InputError(self._name, f"took longer than {SOURCE_SECONDS:.0f} s to read: give it in parts")
+        return self._bytes

@@ -31,12 +31,11 @@ def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int
 
     with _parquet(source) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
-        number, expanded, pace, size = 0, 0, Pace(source.name), _size(source)
+        number, pace, size = 0, Pace(source.name), _size(source)
         try:
             for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted, use_threads=False):
-                pace.took(read := batch.nbytes + ROW_BYTES * len(batch))
-                expanded += read
-                check_expansion(expanded, size, source.name)
+                read = pace.took(batch.nbytes + ROW_BYTES * len(batch))
+                check_expansion(read, size, source.name)
                 for value in batch.to_pylist():
                     number += 1
                     yield number, value
