@@ -67,7 +67,7 @@ def generate(rng: random.Random, counter: Counter, wanted: Parameters) -> Transc
         while tokens > 0:
             piece = PIECES[content](rng)
             size = counter.text(piece)
-            pieces.append(piece if size <= tokens else piece[: max(1, len(piece) * tokens // size)])
+            pieces.append(piece[: max(1, len(piece) * min(size, tokens) // size)])
             tokens -= size
         return "".join(pieces)
 

@@ -114,9 +114,9 @@ def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:
     errors = sorted(abs(call.error) for call in calls)
     unseen = sorted(map(abs, later))
     cached = [call for call in calls if call.read_recorded is not None and call.call > 1]
-    recorded = sum(call.read_recorded or 0 for call in cached)
+    recorded = sum(filter(None, (call.read_recorded for call in cached)))
     paid = [call for call in calls if call.cost_recorded_usd and call.cost_modelled_usd is not None and call.call > 1]
-    stated = sum(call.cost_recorded_usd or 0 for call in paid)
+    stated = sum(filter(None, (call.cost_recorded_usd for call in paid)))
     return Score(
         format=calls[0].format,
         model=calls[0].model,

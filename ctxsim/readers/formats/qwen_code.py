@@ -155,8 +155,8 @@ def _telemetry(line: _Line, source: Source) -> None:
 
 
 def _same(usage: Usage) -> Usage:
-    """Return usage with 0 for counts that a message may leave out, as telemetry has it."""
-    return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0)
+    """Return usage without the counts that a message may leave out; telemetry has 0 for them."""
+    return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or None)
 
 
 class _Conversation:

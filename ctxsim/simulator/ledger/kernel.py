@@ -94,11 +94,12 @@ class Kernel:
         self.turn_to("")
         self._held = 0
         self._billed_s = self._delay_s = 0.0
-        self._readable: int | None = None
-        self._begins_turn = False
-        self._turn_end = (0, 0)
+        # Each call sets these as it begins.
+        self._readable: int | None
+        self._begins_turn: bool
+        self._turn_end: tuple[int, int]
         """Position and identity of the request up to where a turn has ended."""
-        self._revived = False
+        self._revived: bool
         """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
     def turn_to(self, model: str) -> None:

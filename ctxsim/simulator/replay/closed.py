@@ -91,10 +91,7 @@ class ClosedLoop(Replay):
                 found.add(place)
             else:
                 self._asked.add(place)
-        if not found:
-            return []
-        newest = self._brought_by(max(found))
-        together = [place for place in found if self._brought_by(place) == newest]
+        together = [place for place in found if self._brought_by(place) == self._brought_by(max(found))]
         self._asked.update(together)
         return sorted(together)
 

@@ -185,13 +185,13 @@ class _Links:
         context = request.context
         known, past = (link.known, link.number) if link else (0, -1)
         places = [(mark, place) for mark, place in request.places.items() if place >= known]
-        held = [(self._marked.get((context, mark), -1), place) for mark, place in places]
-        latest, place = max(held, default=(-1, 0))
-        if latest > past:
+        held = [(self._marked[context, mark], place) for mark, place in places if (context, mark) in self._marked]
+        if held and max(held)[0] > past:
+            latest, place = max(held)
             return Step(latest, place + 1, False)
         if request.after_compaction and not known:
-            held = [(self._messages.get((context, key), -1), place) for place, key in enumerate(request.keys)]
-            latest = max(held, default=(-1, 0))[0]
-            if latest >= 0:
-                return Step(latest, max(place for number, place in held if number >= 0) + 1, False)
+            seen = [place for place, key in enumerate(request.keys) if (context, key) in self._messages]
+            if seen:
+                latest = max(self._messages[context, request.keys[place]] for place in seen)
+                return Step(latest, seen[-1] + 1, False)
         return None
