@@ -57,6 +57,11 @@ def test_the_answer_is_a_setting_beside_what_is_set_though_a_policy_is_cheaper(t
     assert values and values["settings"] == [{"agent": "claude-code", "key": "autoCompactWindow", "value": 200_000}]
 
 
+def test_nothing_is_compared_with_a_bill_of_nothing(tmp_path: Path) -> None:
+    found = AsSetRun(run_of(tmp_path / "r", **{"as-set": [row(0), row(1), row(4)]}), "as-set")
+    assert found.of("mask").cost_vs_keep_all.dropna().tolist() == [2.0, 0.5]
+
+
 @pytest.mark.parametrize(("versions", "stand"), [(["2.1.7"], "CL"), (["2.1.330"], "C"), (["2.1.7", "2.1.330"], "CL")])
 def test_two_names_of_a_setting_are_one_where_they_mean_the_same(
     versions: list[str], stand: str, tmp_path: Path

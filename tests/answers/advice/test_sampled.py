@@ -18,21 +18,6 @@ from ctxsim.recorded.resampled import student
 from ctxsim.results.run_info import Drawn, Sample
 
 
-@pytest.mark.parametrize(("freedom", "t", "off"), [
-    (4, 2.7764, 0.01), (5, 2.5706, 0.003), (8, 2.30600, 3e-4), (10, 2.22814, 1e-4), (20, 2.085963, 1e-5),
-    (60, 2.000298, 1e-6), (1_000_000, 1.959966, 1e-6),
-])  # fmt: skip
-def test_students_t_is_that_of_the_tables(freedom: int, t: float, off: float) -> None:
-    assert student(freedom) == pytest.approx(t, abs=off)
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 3])
-def test_of_few_it_is_what_four_terms_of_its_expansion_say(freedom: int) -> None:
-    # The book's 26.7.5, its four polynomials at z = 1.959964.
-    terms = (2.372271, 2.822499, 2.555850, 1.589534)
-    assert student(freedom) == pytest.approx(1.959964 + sum(t / freedom**n for n, t in enumerate(terms, 1)), abs=1e-5)
-
-
 def test_an_error_by_hand() -> None:
     # Weights (1 - p) x 3 / 2: 3/4, 3/4 and 9/8; what was certain adds nothing. The weighted mean of 4, -2 and 1 is
     # (3 - 1.5 + 1.125) / 2.625 = 1. Squares: 9 x 3/4 + 9 x 3/4 + 0 = 13.5. Of a total of 50.
