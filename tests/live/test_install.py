@@ -281,8 +281,15 @@ def test_how_a_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run_plan.run(sleeps, "", "", 0, 50.0, True, over=lambda: True) is None
 
 
-def test_where_an_agent_sees_its_work_and_what_a_run_says_that_failed(tmp_path: Path) -> None:
+def test_where_an_agent_sees_its_work_and_what_a_run_says_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert drive.shown_as(Agent("mine")) == f"/tmp/ctxsim-drive-{os.getuid()}/mine"
     assert drive.GRACE_S == 30.0
     with pytest.raises(CtxsimError, match=r"the probe ended with status 1: FileNotFoundError"):
         drive.run_apart("probe", plan(tmp_path, Agent("mine", command=("/bin/true",))))
+    # It has a session of its own, so that no key that is pressed here reaches it.
+    code = "import os, sys; sys.exit(str(os.getsid(0) == os.getpid()))"
+    monkeypatch.setattr(drive, "python", lambda *_: [sys.executable, "-c", code])
+    with pytest.raises(CtxsimError, match=r"the run ended with status 1: True"):
+        drive.run_apart("run", plan(tmp_path, Agent("mine")))
