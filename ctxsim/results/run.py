@@ -262,7 +262,7 @@ class Run:
         """Return contradictions between the tables, one line each. Raises InputError for a table that can't be read."""
         found = []
         for name in self._written:
-            for _ in self.batches(name, [TABLES[name][0].__struct_fields__[0]]):
+            for _ in self.batches(name, ["transcript"]):
                 pass
         for label in self.labels:
             calls = self.table("calls", policy=[label])
