@@ -75,6 +75,14 @@ def test_a_request_without_tools_or_answer() -> None:
     assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
 
 
+def test_messages_in_a_row_are_one_response() -> None:
+    row = [("user", "Go."), ("assistant", "One."), ("assistant", "Two."), ("user", "On."), ("user", "Now.")]
+    sent = {f"llm.input_messages.{n}.message.{name}": value for n, message in enumerate(row)
+            for name, value in zip(("role", "content"), message, strict=True)}  # fmt: skip
+    found = told(**sent, **{"llm.output_messages.0.message.content": "Yes."}).request
+    assert [[part.text for part in one.parts] for one in found.said] == [["Go."], ["One.", "Two."], ["On."], ["Now."]]
+
+
 def test_thinking_stands_before_what_was_said() -> None:
     answer = {
         "gen_ai.completion.0.role": "thinking", "gen_ai.completion.0.content": "Hm.",

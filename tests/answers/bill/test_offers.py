@@ -260,5 +260,6 @@ def test_a_file_whose_name_is_no_unicode_is_read_each_time_and_the_others_are_ke
     for name in ("a.jsonl", "n\udcffm.jsonl"):
         (tmp_path / name).write_text("one")
         taken(index, Source(name, path=tmp_path / name))
+    assert not add(index, key_of(Source(name, path=tmp_path / name)), SESSIONS[:1])
     save(file, index)
     assert load(file).files.keys() == {str(tmp_path / "a.jsonl")}

@@ -69,5 +69,11 @@ def test_which_values_are_secrets_by_where_they_stand(text: str, kind: str, valu
     assert found(text) == ([] if value is None else [(kind, value)])
 
 
+@pytest.mark.parametrize(("characters", "many"), [(400, 2), (401, 1)])
+def test_in_a_match_of_over_400_characters_no_other_is_looked_for(characters: int, many: int) -> None:
+    inner = "cookie:sid=abcd1efgh2ij"
+    assert len(found("Cookie: a=".ljust(characters - len(inner), "-") + inner)) == many
+
+
 def test_short_texts_hold_none() -> None:
     assert [found(text) for text in ("", "pwd", "pwd=", "a://", "xpwd")] == [[]] * 5
