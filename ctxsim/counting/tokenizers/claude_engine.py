@@ -110,9 +110,8 @@ class ClaudeTokenizer:
 
     @cached_property
     def _bytes(self) -> dict[bytes, int]:
-        """Pieces that are bytes of a character, and whole characters."""
-        parts = {bytes.fromhex(piece): -number for number, piece in enumerate(self._vocabulary["bytes"], 1)}
-        return parts | {piece.encode(): number for piece, number in self._pieces.items() if len(piece) == 1}
+        """Pieces that are bytes of a character."""
+        return {bytes.fromhex(piece): -number for number, piece in enumerate(self._vocabulary["bytes"], 1)}
 
     @cached_property
     def _longest(self) -> dict[str, int]:

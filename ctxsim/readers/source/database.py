@@ -91,7 +91,7 @@ class Database:
         if _starts(_beside(path, "-journal"), len(_JOURNAL)) == _JOURNAL:
             time.sleep(_PAUSE_S)
             return None
-        if not _starts(_beside(path, "-wal"), 1):
+        if not _starts(_beside(path, "-wal"), len(_JOURNAL)):
             return self._asked(path, "immutable=1", ask, before)
         by_index = _beside(path, "-shm").exists()
         if by_index and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):

@@ -11,7 +11,7 @@ import subprocess
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -44,10 +44,11 @@ _AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
 class GitSource(Source):
     """A file of a commit, in a repository on this machine. Worker processes open the repository again."""
 
-    repository: Path = field(kw_only=True)
-    blob: str = field(kw_only=True)
-    tree: str = field(default="", kw_only=True)
-    file: str = field(default="", kw_only=True)
+    _: KW_ONLY
+    repository: Path
+    blob: str
+    tree: str = ""
+    file: str = ""
 
     @property
     def place(self) -> PurePosixPath:
