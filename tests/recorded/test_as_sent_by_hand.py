@@ -9,7 +9,7 @@ import pytest
 from samples import conversation
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.as_sent import as_sent, with_recorded_reads, with_unlogged_clearings
+from ctxsim.recorded.as_sent import _sized, as_sent, with_recorded_reads, with_unlogged_clearings
 from ctxsim.recorded.size_fit import requests
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
@@ -238,3 +238,7 @@ def test_what_joined_stands_beside_what_policies_hardly_cut() -> None:
     # Of call 4 what the third call answered, before its call and its result; of the last one what the user says.
     assert beside(4) == ("So.", made.calls[2].start + 1)
     assert beside(11) == ("And now?", made.calls[10].start - 1)
+    # Where nothing is hidden too.
+    assert [one.media for one in _sized(made, Size("fitted", steps=(Step(1, 300),))).items] == [
+        (Media(UNLOGGED, 300),), *[()] * (len(made.items) - 1)
+    ]  # fmt: skip

@@ -6,7 +6,6 @@ import pickle
 import sys
 import threading
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -214,7 +213,9 @@ def test_one_process_serves_all_rows_of_the_same_code(monkeypatch: pytest.Monkey
     with pytest.raises(ContractError):
         ask("a", "bad")
     assert last.ended == 1 and key not in running
-    other = running[(0, frozenset())] = SimpleNamespace(end=lambda: None)
+    other = running[(0, frozenset())] = Answers("")
     kept = running[threading.get_ident(), frozenset({"b"})]
     end_apart()
     assert running == {(0, frozenset()): other} and kept.ended == 1, "those of this thread"
+    own_process._end_all()
+    assert not running and other.ended == 1

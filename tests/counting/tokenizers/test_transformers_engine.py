@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,3 +52,10 @@ def test_ids_are_of_the_whole_text_and_of_nothing_special(monkeypatch: pytest.Mo
         "verbose": False,
     }
     assert asked == [(["ab\ufffd"], plain), (["abc", "", "\ufffd"], plain)]
+
+
+def test_a_vocabulary_is_hashed_in_the_order_of_its_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = SimpleNamespace(get_vocab=lambda: {"b": 0, "\ud83d": 2, "a": 1})
+    auto = SimpleNamespace(from_pretrained=lambda path_or_id, **options: fast)
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(AutoTokenizer=auto, PreTrainedTokenizerFast=None))
+    assert TransformersTokenizer("mine/model").vocabulary_sha256 == sha256(b"b 0\na 1\n\xed\xa0\xbd 2\n").hexdigest()
