@@ -229,3 +229,6 @@ def test_sub_agents_are_drawn_with_their_session() -> None:
 
     # Two sessions, of which one saves 9,000: none or both may come. With its sub-agent it is one session.
     assert interval("") == (0, 18_000) and interval("s") == (9_000, 9_000) and interval("unknown") == (0, 18_000)
+    # Of what has no price nothing is saved.
+    unpriced = session(msgspec.structs.replace(FIRST, model="nobodys"), name="unpriced")
+    assert smaller(billed([made, unpriced], PRICES, None), PRICES).savings[0].usd == pytest.approx(9_000)

@@ -219,6 +219,7 @@ def test_conversations_are_told_apart_and_what_has_no_response_is_counted(tmp_pa
         {"event": "started"},
         "{torn",
         chat(SECOND, {"role": "assistant", "content": "Done."}),
+        chat(other, {"role": "assistant", "content": "Mail"}, kind="title"),
     )
     assert [transcript.name.rpartition("#")[2] for transcript in found] == ["1", "2"]
     assert [len(transcript.calls) for transcript in found] == [2, 1]
@@ -229,6 +230,7 @@ def test_conversations_are_told_apart_and_what_has_no_response_is_counted(tmp_pa
     assert counted == [
         "1 request(s) without a recorded response left out",
         "1 record(s) that are no request or response left out",
+        "1 request(s) that are not the conversation left out: title",
     ]
     assert found[1].notes == ("starts at log.jsonl:2, which continues no earlier request",)
 
