@@ -25,7 +25,7 @@ from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
 from ctxsim.counting.estimators.estimator import divided, gone_on, length
-from ctxsim.counting.estimators.serialized import written_again
+from ctxsim.counting.estimators.serialized import if_json, written_again
 from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.transcript import Head, Item, Media, Usage
 
@@ -116,6 +116,7 @@ def test_blocks_as_json(item: Item, block: dict[str, str]) -> None:
 
 
 def test_arguments_written_again() -> None:
+    assert if_json('{"a": 1}', separators=(",", ":")) == '{"a":1}' and if_json("{a", indent=1) == "{a"
     assert [written_again(text) for text in ("", "{}", '{"a":1}', '"a"', "a")] == [
         "{}", "{}", '{"a": 1}', '{"input": "\\"a\\""}', '{"input": "a"}',
     ]  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.transcript import Head, Item, Media
+from ctxsim.counting.tokenizers.counter import Counter, counted
+from ctxsim.transcript import Call, Head, Item, Media, Transcript
 
 
 class Words:
@@ -35,6 +35,9 @@ def test_a_text_is_counted_once_and_a_batch_in_one_go() -> None:
     assert words.asked == [["a b", "a b c"], ["d"]]
     counter.learn(["d", "a b"])
     assert len(words.asked) == 2, "nothing new, nothing asked"
+    made = Transcript("t", Head("s", ("{}",)), (Item("user", 0, 0, "hi you"),), (Call(1, 1, model="gpt-4"),))
+    assert counted(made, words).tokenizer is words and words.asked[2:] == [["hi you"], ["s", "{}"]]
+    assert counted(made).tokenizer.name == "cl100k_base"
 
 
 def test_a_factor_is_rounded_text_by_text_and_counts_are_shared() -> None:

@@ -8,8 +8,9 @@ from samples import ASK, TASK, chat
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.legs import Leg, legs_of
+from ctxsim.simulator.ledger.legs import INSERTED, SPREAD, Leg, legs_of, recorded
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Item, Transcript, Usage
 
@@ -57,6 +58,12 @@ def test_places_and_messages_can_lie_apart() -> None:
     assert [places(one.joining) for one in found] == [[0], [9], [18]] and [one.new_from for one in found] == [0, 3, 12]
     assert found[1].joining[0].answers == 6 and found[0].joining[0].answers is None
     assert found[2].joining[0].message == 3 * MADE.items[6].message
+    spread = Ledger(MADE, Provider(), COUNTER).spread.legs
+    assert [places(tuple(map(recorded, one.joining))) for one in spread] == [[0], [3], [6]]
+    # What a replay inserted has a place before all, and what a policy made stays what it is.
+    inserted = msgspec.structs.replace(spread[1].joining[0], place=3 * SPREAD + 5)
+    made = Item("summary", -1, 0, "So far.")
+    assert recorded(inserted).place == INSERTED - 3 * SPREAD - 5 and recorded(made) is made
 
 
 def test_a_call_comes_when_it_was_recorded_else_at_the_pace() -> None:

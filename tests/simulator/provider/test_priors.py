@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from ctxsim.answers.validation.validation import Compared
 from ctxsim.simulator.provider.prices import expected_loss, load_losses
-from ctxsim.simulator.provider.priors import head_prior, load_priors, tokens_per_counted
+from ctxsim.simulator.provider.priors import (
+    head_prior,
+    load_priors,
+    tokens_factor,
+    tokens_per_counted,
+    tokens_per_default,
+)
 from evidence.priors import Measured, factors, family, heads, losses, public
 
 
@@ -75,3 +81,11 @@ def test_losses_by_pause() -> None:
     assert soon and late and soon.mean < late.mean
     assert expected_loss("openai", 86_400) is None and expected_loss("none", 1) is None
     assert all(0 <= one.low <= one.mean <= one.high <= 1 for one in load_losses())
+
+
+def test_tokens_are_those_of_the_vocabulary_times_what_was_measured() -> None:
+    measured = tokens_per_counted("claude-opus-4-6")
+    assert measured and tokens_factor("claude-opus-4-6") == measured.tokens != 1.0 == tokens_factor("qwen3-coder")
+    # claude_3 has 1.175 tokens for one of o200k_base, qwen3 1.059.
+    assert tokens_per_default("claude-opus-4-6") == measured.tokens * 1.175
+    assert tokens_per_default("qwen3-coder") == 1.059

@@ -92,6 +92,7 @@ WORDY = "word " * 400
 
 
 def test_smallest_quota_counts_summaries_and_is_enough() -> None:
+    assert smallest_quota([]) == 1
     transcript = conversation(*[WORDY] * 10)
     label = "summary:at=0.1,keep_last=2"
     provider = Provider(window=20_000, pace_s=10)

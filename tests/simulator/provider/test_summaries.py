@@ -101,3 +101,13 @@ def test_summary_requests_are_billed_and_can_overflow() -> None:
     assert billed and all(row.tokens_summary_in > 300 and 0 < row.tokens_summary_out <= 52 for row in billed)
     tight = call_rows(transcript, label, window=330)[2]
     assert tight.summary_calls == 1 and tight.tokens_summary_in > 330 and tight.tokens_summary_out == 0
+
+
+def test_lines_are_chosen_by_the_names_that_no_chosen_line_has() -> None:
+    # The second one names one thing more than the first, and so comes behind the last; the third names none.
+    (_, _, result, _) = conversation("a_a b_b c_c d_d\nb_b c_c e_e\na_a d_d\nf_f g_g").items
+    lines = ["a_a b_b c_c d_d", "f_f g_g", "b_b c_c e_e"]
+    assert MODES["extractive"]([result], 100, len, ()) == "\n".join(lines)
+    # Of 24 characters a line takes one more for its end.
+    assert MODES["extractive"]([result], 24, len, ()) == "\n".join(lines[:2])
+    assert MODES["extractive"]([result], 23, len, ()) == lines[0]

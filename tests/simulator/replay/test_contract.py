@@ -15,7 +15,7 @@ import pytest
 from acting import CHAINS, FOREIGN, PROVIDERS, SELDOM, SEVERAL_TURNS, acting_labels, eventful, fingerprint
 from hypothesis import given, settings
 from project import ROOT, TESTS
-from samples import spec_of
+from samples import conversation, spec_of
 from strategies import transcripts
 
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -23,7 +23,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Stop, Surroundings, open_policy
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.contract import violations
+from ctxsim.simulator.replay.contract import _problems, violations
 from ctxsim.transcript import Head, Item, Transcript, problems
 from ctxsim.view import Edit, View
 
@@ -171,6 +171,25 @@ def test_a_mutant_of_every_policy_is_caught(label: str, mutation: str) -> None:
         for line in violations(mutant, [transcript], provider)
     )
     assert any(SAID[mutation] in line for line in said)
+
+
+def test_what_is_wrong_with_a_request_by_hand() -> None:
+    made = conversation("a", "b")
+    first, call, result, *rest = made.items[:5]
+
+    def told(*items: Item, touched: tuple[int, ...] = ()) -> list[str]:
+        return list(_problems(list(items), made, 5, set(touched)))
+
+    edited, other = result.with_text("A"), msgspec.structs.replace(result, tool="other")
+    note = Item("summary", -1, -1, "So far.", sources=(2, 4))
+    assert told(first, call, result, *rest) == [] == told(first, note, *rest, touched=(1, 2))
+    assert told(call, first, result, *rest) == ["recorded items are out of order or doubled"]
+    assert told(*made.items) == ["item 5 is sent before it was recorded"]
+    assert told(first, call, edited, *rest) == ["item 2 changed without an edit in the audit trail"]
+    assert told(first, call, other, *rest, touched=(2,)) == ["more than the text of item 2 was changed"]
+    late = msgspec.structs.replace(note, sources=(5,))
+    assert told(*made.items[:5], late) == ["synthetic item -1 names sources that don't exist"]
+    assert told(first, *rest, touched=(1,)) == ["items [2] left without an edit in the audit trail"]
 
 
 def test_what_a_policy_remembers_of_another_transcript_is_seen() -> None:

@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
-from samples import conversation, run_class
+from samples import conversation, run_class, spec_of
 
-from ctxsim.errors import InputError
+from ctxsim.errors import ContractError, InputError
 from ctxsim.policies import Policy
-from ctxsim.simulator.replay.guard import DEFAULT_S, VARIABLE, limit_s
+from ctxsim.simulator.replay import guard
+from ctxsim.simulator.replay.guard import DEFAULT_S, VARIABLE, guarded, limit_s
 from ctxsim.view import View
 
 
@@ -41,3 +42,17 @@ def test_anything_else_is_no_limit(text: str, monkeypatch: pytest.MonkeyPatch) -
 def test_the_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     assert limit_s() == DEFAULT_S == 60.0
+
+
+def test_who_listens_hears_of_each_call_and_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Pressed(Policy):
+        def before_call(self, view: View) -> View:
+            raise KeyboardInterrupt
+
+    heard: list[str] = []
+    monkeypatch.setattr(guard, "_hear", heard.append)
+    (policy,) = spec_of(Pressed).create()
+    with pytest.raises(ContractError, match="before_call wanted to end the process"):
+        guarded(policy, "before_call", None)
+    assert heard == ["before_call", ""]

@@ -138,3 +138,12 @@ def test_an_endpoint_may_report_less_than_was_used() -> None:
     seen.clear()
     run_class(Listens, conversation("a b c " * 50), usage_factor=0)
     assert seen == [(0, 0), (0, 0)]
+
+
+def test_thinking_behind_an_edit_leaves_the_request_and_is_counted() -> None:
+    made = chat(TASK, ("reasoning", "hm"), ASK, ("tool_result", "r"), ("reasoning", "so"), ASK, ("tool_result", "c"),
+                ("assistant", "done"))  # fmt: skip
+    sent = run(made, "mask:keep=1", vendor="anthropic", reasoning="all", thinking="drop")
+    # Before call 3 the first result is masked: of what stands behind it, "so" goes.
+    assert [one.tally.thinking_dropped for one in sent] == [0, 0, 1]
+    assert [item.place for item in sent[2].view if item.kind == "reasoning"] == [1]
