@@ -190,4 +190,4 @@ def _dearest(bill: Bill) -> str:
 
 
 def _maker(model: str) -> str:
-    return model.rsplit("/", 1)[-1].partition("-")[0]
+    return model.rpartition("/")[-1].partition("-")[0]

@@ -87,7 +87,7 @@ MARK = "[1m]"
 
 def bare(model: str) -> str:
     """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to an `@`."""
-    name = model.lower().removesuffix(MARK).rsplit("/", 1)[-1]
+    name = model.lower().removesuffix(MARK).rpartition("/")[-1]
     for prefix in (*REGIONS, "global.", "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
     # Gateways put their own words before it: databricks-claude-opus-4-8.

@@ -146,7 +146,7 @@ def _telemetry(line: _Line, source: Source) -> None:
     # `SESSION########NUMBER`; of sub-agents `SESSION#NAME-ID#NUMBER`.
     _, name, *rest = [*str(event.get("prompt_id")).split("#"), ""]
     if name and rest and source.path:
-        session = source.path.parent.parent / "subagents" / source.path.name.split(".", 1)[0]
+        session = source.path.parent.parent / "subagents" / source.path.name.partition(".")[0]
         if any(session.glob(f"agent-{escape(name.rpartition('-')[0])}-*.jsonl*")):
             return
     where = f"{source.name}:{line.line}"

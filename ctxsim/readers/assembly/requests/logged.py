@@ -245,7 +245,7 @@ def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:
 
 
 def _short(where: str) -> str:
-    return where.rsplit("/", 1)[-1]
+    return where.rpartition("/")[-1]
 
 
 def _shown(parts: Iterable[Part]) -> list[tuple[str, str]]:

@@ -219,7 +219,7 @@ class ToldOfAgents:
         if self._source is None or not _AGENT.fullmatch(agent):
             return False
         own = self._source.place
-        folders = (own.parent, own.parent / own.name.split(".", 1)[0] / "subagents")
+        folders = (own.parent, own.parent / own.name.partition(".")[0] / "subagents")
         return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
 
 
