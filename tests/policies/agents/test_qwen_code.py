@@ -71,6 +71,10 @@ def test_of_the_items_that_wait_the_last_response_stays_with_its_text_and_its_ca
     driven.calls("one", used=60_000, said="I look.")
     assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "I look.", "{}", "one"]
     assert driven.told == ["Compacted 2 items into a summary: 60,017 tokens are 47,000 or more"]
+    alone = Driven("qwen-code", 80_000)
+    alone.user("The task.")
+    alone.calls("one", used=60_000)
+    assert alone.sent() == [SUMMARY, ACKNOWLEDGED, "{}", "one"]
 
 
 def test_after_three_failures_it_goes_on_above_the_hard_limit_until_it_succeeds() -> None:

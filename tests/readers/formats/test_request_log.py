@@ -293,6 +293,21 @@ def test_swe_agent_lines_without_its_estimates_and_with_its_requeries(tmp_path: 
     )
 
 
+@pytest.mark.parametrize(("times", "calls"), [(3, 3), (4, 7)])
+def test_swe_agent_asks_again_three_times(times: int, calls: int, tmp_path: Path) -> None:
+    hint = {"role": "user", "content": "Your output was not formatted correctly."}
+    lines = [asked(FIRST, 1), answered(call("c1"))]
+    sent: list[Any] = [*SECOND]
+    for n in range(times):
+        wrong = {"role": "assistant", "content": f"Look at file {n}."}
+        lines += [asked(sent, n + 2), answered(wrong)]
+        sent = [*sent, wrong, hint]
+    final = [*SECOND, call("c2"), result("c2", "mail.py")]
+    done = answered({"role": "assistant", "content": "Done."})
+    found = transcripts(tmp_path, *lines, asked(sent, 8), answered(call("c2")), asked(final, 9), done)
+    assert sum(len(one.calls) for one in found) == calls
+
+
 def test_a_call_that_the_client_dropped_from_the_history_stays_text(tmp_path: Path) -> None:
     kept = {"role": "assistant", "content": "I will look."}
     hint = {"role": "user", "content": "No such tool."}

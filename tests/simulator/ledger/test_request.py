@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import transcripts
 
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.request import BLOCK, HEAD, Request
+from ctxsim.simulator.ledger.request import BLOCK, HEAD, Request, place_in
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Vendor, load_vendor
 from ctxsim.transcript import Head, Item, Sizes, Transcript
@@ -215,3 +215,9 @@ def test_tokens_before_a_place_are_the_heads_and_those_of_all_that_stands_before
     assert [request.tokens_to(request.last_before(order)) for order in range(5)] == [10, 11, 13, 33, 41]
     alone = request_of([], head=Head(" a" * 10))
     assert alone.tokens_to(alone.last_before(0)) == 10
+
+
+def test_what_a_policy_puts_before_the_first_item_stands_before_it_the_older_first() -> None:
+    first, second = (Item("user", place, place, "x") for place in (0, 1))
+    older, newer, later = (Item("note", place, -1, "x", at=at) for place, at in ((-1, 0), (-2, 0), (-3, 1)))
+    assert sorted([second, later, newer, first, older], key=place_in) == [older, newer, first, later, second]
