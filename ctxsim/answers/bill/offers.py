@@ -178,7 +178,7 @@ def _window(model: str) -> int | None:
     """A model's window in tokens; None if unknown."""
     from ctxsim.simulator.provider.models import find_model
 
-    found = find_model(model, recorded=True)
+    found = find_model(model)
     return found.window if found else None
 
 
