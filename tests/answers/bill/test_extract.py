@@ -94,6 +94,18 @@ def test_a_recording_is_told_in_numbers() -> None:
         assert sums == [one.read, one.write, one.plain]
 
 
+@pytest.mark.parametrize("then", [(9_000, 11_000, 13_000), (4_000, 5_000, 6_000)])
+def test_tokens_are_fitted_to_the_requests_before_results_went(then: tuple[int, ...]) -> None:
+    # Each request has 4,000 characters more than the one before, which are 2,000 tokens; then some are gone, unlogged.
+    made = conversation(*["x" * 4_000] * 6)
+    calls = tuple(
+        msgspec.structs.replace(call, usage=Usage(tokens, 1), model="gpt-4.1")
+        for call, tokens in zip(made.calls, (1_000, 3_000, 5_000, 7_000, *then), strict=True)
+    )
+    found = facts_of(msgspec.structs.replace(made, calls=calls, head=Head(recorded=False)))
+    assert found.chars_per_token == pytest.approx(2.0, abs=0.01)
+
+
 def test_compactions_after_the_last_response_are_told_by_their_summaries() -> None:
     whole = recorded()
     (cut,) = whole.compactions
