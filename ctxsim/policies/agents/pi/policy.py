@@ -74,7 +74,7 @@ class Pi(Policy):
         messages = view.messages()
         start = self._tail(messages)
         items = [item for message in messages[:start] for item in message]
-        turn = max((n for n in range(start + 1) if n < len(messages) and messages[n][0].kind == "user"), default=0)
+        turn = max((n for n, one in enumerate(messages[: start + 1]) if one[0].kind == "user"), default=0)
         split = turn < start
         history = [item for message in messages[: turn if split else start] for item in message]
         prefix = [item for message in messages[turn:start] for item in message] if split else []
