@@ -111,7 +111,7 @@ def test_a_folder_has_no_beginning(tmp_path: Path) -> None:
 
 
 def test_bad_lines_are_noted_up_to_five() -> None:
-    for bad, more in ((5, []), (7, ["2 more lines skipped, not JSON"])):
+    for bad, more in ((5, []), (6, ["1 more lines skipped, not JSON"]), (7, ["2 more lines skipped, not JSON"])):
         notes: list[str] = []
         source = Source("x", data=("torn{\n" * bad + lines(1)).encode())
         assert list(source.records(notes)) == [Record(bad + 1, 1, f"x:{bad + 1}")]

@@ -132,6 +132,10 @@ def test_a_tail_that_begins_with_a_turn_has_one_summary_of_what_came_before() ->
     driven = by_characters(20, "a" * 10, "b" * 10, "c" * 10, "d" * 10)
     driven.refused()
     assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"]]
+    # One that begins with the answer has two, whoever speaks next.
+    driven = by_characters(11, "a" * 10, "b" * 10, "c" * 10, "d" * 10, "e" * 10)
+    driven.refused()
+    assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"], ["c"]]
     driven = by_characters(10, "a" * 10, "b" * 10, "c" * 10, "d" * 10)
     driven.refused()
     assert [[item.text[0] for item in asked] for asked in driven.asked] == [["a", "b"], ["c"]]
