@@ -115,6 +115,11 @@ def in_parts(
     return Usage(added(fresh, read, written), output, read, written, reasoning, dollars(cost))
 
 
+def stated(count: Count) -> int:
+    """Return a count; -1 for a recorded `null`, which is no 0: it is impossible, so that `plausible` notes it."""
+    return -1 if count is None else count
+
+
 def of_prompt(
     prompt: int, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:

@@ -57,7 +57,7 @@ class _Meta(msgspec.Struct):
 class _Tokens(msgspec.Struct):
     """Token counts in the order of `Usage`; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
 
-    input_tokens: int = 0
+    input_tokens: int | None = 0
     output_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None

@@ -21,7 +21,7 @@ from msgspec import UNSET, UnsetType
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
-from ctxsim.readers.assembly.numbers import in_parts
+from ctxsim.readers.assembly.numbers import in_parts, stated
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
 from ctxsim.readers.source import Sample, Source, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
@@ -41,7 +41,7 @@ GATEWAY_MODELS = {"delivery-mirror", "gateway-injected"}
 
 class _TokenUsage(msgspec.Struct, rename="camel"):
     # Three parts of the prompt that add up to the whole, and the output.
-    input: int = 0
+    input: int | None = 0
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
@@ -49,7 +49,8 @@ class _TokenUsage(msgspec.Struct, rename="camel"):
 
     def request(self) -> Usage | None:
         """Return the usage of the request, or None where it was aborted before it had any."""
-        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, cost=under(self.cost, "total"))
+        fresh, cost_usd = stated(self.input), under(self.cost, "total")
+        usage = in_parts(fresh, self.output, self.cache_read, self.cache_write, cost=cost_usd)
         return usage if usage.input_tokens else None
 
 

@@ -256,6 +256,8 @@ def test_blocks_of_a_response(tmp_path: Path) -> None:
         ({"input": 5, "output": 2, "cost": {"total": 0.5}}, Usage(5, 2, cost_usd=0.5)),
         ({"input": 5, "cost": 0.5}, Usage(5)),
         ({"input": 0, "output": 2}, None),
+        # The whole prompt isn't known.
+        ({"input": None, "output": 2, "cacheRead": 5}, None),
     ],
 )
 def test_usage_of_a_request(tmp_path: Path, usage: Json, expected: Usage | None) -> None:

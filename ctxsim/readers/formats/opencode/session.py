@@ -12,7 +12,7 @@ from msgspec import field
 
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly
-from ctxsim.readers.assembly.numbers import in_parts
+from ctxsim.readers.assembly.numbers import in_parts, stated
 from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -37,15 +37,15 @@ class Session(msgspec.Struct):
 
 class _Tokens(msgspec.Struct):
     # Tokens neither read from the cache nor written to it.
-    input: int = 0
+    input: int | None = 0
     output: int | None = None
     reasoning: int | None = None
     cache: dict[str, int | None] | None = None
 
     def whole(self, cost_usd: Any) -> Usage | None:
         """Return usage of the whole prompt, with its cost; None if nothing was counted."""
-        cache = self.cache or {}
-        usage = in_parts(self.input, self.output, cache.get("read"), cache.get("write"), self.reasoning, cost_usd)
+        read, written = under(self.cache, "read"), under(self.cache, "write")
+        usage = in_parts(stated(self.input), self.output, read, written, self.reasoning, cost_usd)
         return usage if usage.input_tokens else None
 
 
