@@ -3,7 +3,7 @@
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from inspect import signature
 from itertools import chain
@@ -19,6 +19,9 @@ from ctxsim.transcript import Transcript
 
 ORDER = ("trajectories", "openai-chat", "anthropic-messages")
 """General formats, tried in this order after the formats whose marks are found: most logs hold such messages."""
+
+NEW_LINES = 4
+"""Most lines of unknown kinds that a log may begin with."""
 
 
 @runtime_checkable
@@ -149,18 +152,32 @@ def detect(sample: Sample) -> Reader:
     """Return the format of a sample. Raises InputError, which says what the sample holds, if no format matches.
 
     Other packages' formats are tried first, then those with a mark in the sample, the general ones, and all others: so
-    few formats are imported for most recordings.
+    few formats are imported for most recordings. If none matches, those with a mark are asked again without the first
+    lines: a new version of an agent may begin its log with lines of a new kind. `sample.records` then lacks them.
     """
     if sample.source.reader:
         return load_reader(sample.source.reader)
-    if sample.folder and (found := owner(sample.folder)):
-        return found
+    if sample.folder and (owning := owner(sample.folder)):
+        return owning
     if not sample.start.strip():
         raise NotATranscript(sample.source.name, "is empty")
     special = [file for name, file in _files().items() if name not in ORDER]
     general = [_files()[name] for name in ORDER]
     marked = [file for file in special if not sample.marks.isdisjoint(file.marks)]
-    for reader in chain(_installed().values(), map(_opened, dict.fromkeys((*marked, *general, *special)))):
+    every = map(_opened, dict.fromkeys((*marked, *general, *special)))
+    if found := _taking(chain(_installed().values(), every), sample):
+        return found
+    seen = f"{_seen(sample)}; see: ctxsim list formats"
+    for _ in sample.records[1 : NEW_LINES + 1]:
+        del sample.records[0]
+        if found := _taking(map(_opened, marked), sample):
+            return found
+    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
+
+
+def _taking(readers: Iterable[Reader], sample: Sample) -> Reader | None:
+    """Return the first reader that a sample matches, or None."""
+    for reader in readers:
         try:
             if reader.matches(sample):
                 return reader
@@ -168,8 +185,7 @@ def detect(sample: Sample) -> Reader:
             raise
         except (Exception, SystemExit) as error:
             raise stumbled(sample.source, reader, error) from error
-    seen = f"{_seen(sample)}; see: ctxsim list formats"
-    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
+    return None
 
 
 def of_user(reader: Reader) -> bool:

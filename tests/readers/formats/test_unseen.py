@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, only, text, write
+from read_back import Json, all_of, only, text, write
+
+from ctxsim.errors import NotATranscript
+from ctxsim.readers import registered_formats
 
 NOTED = "1 x input_tokens that can't be: taken as not recorded"
 SESSION: Json = {"type": "session", "id": "s", "cwd": "/w"}
@@ -49,3 +54,29 @@ def test_a_count_that_is_null_is_unknown(format: str, lines: list[Json], note: s
     transcript = only(write(tmp_path / "log.jsonl", *lines), format)
     assert [call.usage for call in transcript.calls] == [None]
     assert note in transcript.notes
+
+
+def example(format: str) -> list[Json]:
+    """The lines of the example that the reader's module shows; of two, the last one."""
+    shown = (registered_formats()[format].__doc__ or "").replace(", ...}", "}").split("\n\n")[-1]
+    return [json.loads(line) for line in re.sub(r"\n {5,}", " ", shown).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("format", "new"),
+    [
+        ("codex-rollout", {"type": "new", "payload": {}}), ("copilot-cli", {"type": "session.new", "data": {}}),
+        ("droid", {"type": "new", "session_id": "s"}), ("gemini-cli", {"type": "new"}),
+        ("kimi", {"type": "new.kind"}), ("pi", {"type": "new", "id": "0", "parentId": None}),
+    ],
+)  # fmt: skip
+def test_a_log_may_begin_with_lines_of_a_new_kind(format: str, new: Json, tmp_path: Path) -> None:
+    lines = example(format)
+    (known,) = all_of(write(tmp_path / "known.jsonl", *lines), format)
+    assert known.items
+    for many in (1, 4):
+        (found,) = all_of(write(tmp_path / f"{many}.jsonl", *[new] * many, *lines), format)
+        assert (found.items, found.calls, found.head) == (known.items, known.calls, known.head)
+        assert any(note.startswith("left out: ") and f"{many} x " in note for note in found.notes), found.notes
+    with pytest.raises(NotATranscript, match=f"JSON object with keys {', '.join(new)}; see"):
+        all_of(write(tmp_path / "5.jsonl", *[new] * 5, *lines), format)
