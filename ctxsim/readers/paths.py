@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
+from typing import Any, cast
 
 from ctxsim.errors import InputError, NotATranscript, nearest
 from ctxsim.readers.reader import load_reader, owner
@@ -119,32 +120,40 @@ def sources(*paths: str) -> Iterator[Source]:
     nothing, UnknownName or LabelError for no reader.
     """
     seen = set()
-    logs: dict[int | bytes, Path] = {}
+    logs: dict[int | bytes | Path, Source] = {}
     for path in paths:
         for source in _sources(path):
             key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
                 same = _same(source, logs)
-                yield source if same is None else _left_out(source.name, f"holds the same as {same}, and counts once")
+                why = f"holds the same as {same.name}, and counts once"
+                yield source if same is source else _left_out(source.name, why)
 
 
-def _same(source: Source, seen: dict[int | bytes, Path]) -> Path | None:
-    """Return an earlier log with the same content as one in a folder, or None. `seen` has logs by size or digest."""
+def _same(source: Source, seen: dict[int | bytes | Path, Source]) -> Source:
+    """Return an earlier log with the same content as one in a folder, or the log itself.
+
+    `seen` has logs by what points to equal ones, which are the size and the path without `.gz` or `.zst`, or by digest.
+    """
     path = source.path
     if path is None or source.named or source.member is not None or path.suffix not in SUFFIXES[:4]:
-        return None
-    same = path
-    # A file that is gone by now or can't be opened is reported when it is read.
-    with suppress(OSError):
-        first = seen.setdefault(path.stat().st_size, path)
-        if first is not path:
-            from hashlib import file_digest
+        return source
+    same = source
+    # A file that is gone by now or can't be read is reported when it is read.
+    with suppress(OSError, InputError):
+        for key in (path.stat().st_size, path.with_suffix("") if path.suffix in SUFFIXES[2:4] else path):
+            first = seen.setdefault(key, source)
+            if first is not source:
+                same = [seen.setdefault(_digest(one), one) for one in (first, source)][1]
+    return same
 
-            for one in (first, path):
-                with one.open("rb") as stream:
-                    same = seen.setdefault(file_digest(stream, "blake2b").digest(), one)
-    return None if same is path else same
+
+def _digest(source: Source) -> bytes:
+    from hashlib import file_digest
+
+    with source.open() as stream, source.readable():
+        return file_digest(cast(Any, stream), "blake2b").digest()
 
 
 def _sources(path: str) -> Iterator[Source]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow
 import pytest
 
 from ctxsim.errors import InputError, LabelError, NotATranscript
@@ -79,6 +81,23 @@ def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
     ]  # fmt: skip
     named = [str(tmp_path / name) for name in ("a.json", "d.json", "a.json")]
     assert told(tmp_path, *named) == [("a.json", ""), ("d.json", "")], "whoever names both means both"
+
+
+def test_a_log_and_its_compressed_copy_count_once(tmp_path: Path) -> None:
+    text = b'{"a": 1}\n' * 9
+    for name, data in (("a.jsonl", text), ("b.jsonl", text + b"\n"), ("c.jsonl", b"[1]")):
+        (tmp_path / name).write_bytes(data)
+    for name, data in (("a.jsonl.gz", text), ("b.jsonl.gz", text), ("d.jsonl.gz", b"[2]")):
+        (tmp_path / name).write_bytes(gzip.compress(data))
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(b"[1]")[:-4])
+    for name, data in (("a.jsonl.zst", text), ("d.jsonl.zst", b"[2]")):
+        (tmp_path / name).write_bytes(pyarrow.compress(data, "zstd", asbytes=True))
+    same = f"holds the same as {tmp_path}/a.jsonl, and counts once"
+    assert told(tmp_path) == [
+        ("a.jsonl", ""), ("a.jsonl.gz", same), ("a.jsonl.zst", same), ("b.jsonl", ""), ("b.jsonl.gz", same),
+        ("c.jsonl", ""), ("c.jsonl.gz", ""), ("d.jsonl.gz", ""),
+        ("d.jsonl.zst", f"holds the same as {tmp_path}/d.jsonl.gz, and counts once"),
+    ]  # fmt: skip
 
 
 def test_results_of_a_run_are_no_recordings(tmp_path: Path) -> None:
