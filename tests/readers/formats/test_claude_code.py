@@ -83,13 +83,22 @@ def test_a_response_of_several_lines_is_one_call_with_the_usage_of_its_last_line
     assert transcript.notes == ("left out: 1 x output token count of an unfinished response",)
 
 
-@pytest.mark.parametrize("message_id", ["msg_1", "", None])
-def test_responses_are_told_apart_by_their_requests_too(message_id: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("message_id", "requests"),
+    [
+        *((message_id, ("req_1", "req_1")) for message_id in ("msg_1", "", None)),
+        # The first or the second line of the response lacks it.
+        ("msg_1", (None, "req_1")), ("msg_1", ("req_1", None)),
+    ],
+)  # fmt: skip
+def test_responses_are_told_apart_by_their_requests_too(
+    message_id: str | None, requests: tuple[str | None, str | None], tmp_path: Path
+) -> None:
     transcript = one(
         tmp_path,
         user("u1", None, "Any mail?"),
-        answer("a1", "u1", message_id, text("I look."), usage=usage(9, 0, 0), requestId="req_1"),
-        answer("a2", "a1", message_id, call("t1", cmd="ls"), usage=usage(9, 0, 0), requestId="req_1"),
+        answer("a1", "u1", message_id, text("I look."), usage=usage(9, 0, 0), requestId=requests[0]),
+        answer("a2", "a1", message_id, call("t1", cmd="ls"), usage=usage(9, 0, 0), requestId=requests[1]),
         result("u2", "a2", "t1", "mail.py"),
         answer("a3", "u2", message_id, text("One."), usage=usage(20, 0, 0), requestId="req_2"),
     )

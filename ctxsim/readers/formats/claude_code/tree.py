@@ -256,8 +256,14 @@ def conversation(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
     """Return the lines of the branch that the session ended on, in file order, and the other lines.
 
     Nearly all forks are parallel calls: a line of a response has as children the next line of the response and its own
-    result. So every line of a response on the branch belongs to it, and every result of its calls.
+    result. So every line of a response on the branch belongs to it, and every result of its calls. A line that lacks
+    the id of its request has that of the nearest line before it, or else after it, with its message's id.
     """
+    for ordered in (lines, reversed(lines)):
+        asked: dict[str, Any] = {}
+        for message, line in ((line.message, line) for line in ordered):
+            if message and message.id:
+                line.request_id = asked[message.id] = line.request_id or asked.get(message.id)
     kept = branch(lines)
     known = [(position, line) for position, line in enumerate(lines) if line.type in _KNOWN]
     on_branch = [line for position, line in known if position in kept]
