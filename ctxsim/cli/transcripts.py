@@ -5,7 +5,7 @@ from collections import Counter as Frequencies
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -113,9 +113,11 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
         pieces = written(_writable(found, reading.left_out))
     else:
         pieces = (line + b"\n" for transcript in found for line in ctxsim_jsonl.lines(transcript))
+    first = list(islice(pieces, 1))
+    pieces = chain(first, pieces)
     if out is None:
         sys.stdout.buffer.writelines(pieces)
-    else:
+    elif first:
         with replacing(out) as temporary, temporary.open("wb") as stream:
             stream.writelines(pieces)
         tell_written([out])

@@ -230,6 +230,17 @@ def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
     assert converted.returncode == 0, converted.stderr
 
 
+@pytest.mark.parametrize("form", ["ctxsim", "atif"])
+def test_where_nothing_could_be_read_nothing_is_written(form: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('[{"role": ')
+    (tmp_path / "out.jsonl").write_text("of yesterday")
+    for out in ("out.jsonl", "new.jsonl"):
+        done = ctxsim("transcripts", "convert", "bad.json", "--to", form, "--out", out, cwd=tmp_path)
+        assert (done.returncode, "written" in done.stdout + done.stderr) == (1, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "out.jsonl"]
+    assert (tmp_path / "out.jsonl").read_text() == "of yesterday"
+
+
 def test_a_source_in_a_traceback_shows_no_conversation() -> None:
     assert "secret" not in repr(Source("x", data=b"secret"))
 
