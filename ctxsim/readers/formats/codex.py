@@ -295,7 +295,5 @@ def _parent(source: Source, meta: _Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
     spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
-    if not thread or not source.path:
-        return thread
-    beside = sorted(source.path.parent.glob("rollout-*"))
-    return next((str(path) for path in beside if thread in path.name), thread)
+    beside = source.files_in(source.place.parent) if thread else {}
+    return next((beside[file] for file in beside if file.startswith("rollout-") and str(thread) in file), thread)

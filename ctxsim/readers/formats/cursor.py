@@ -135,10 +135,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _parent(source: Source) -> str | None:
     """Return the name of the transcript that lies beside the folder of sub-agents, if there is just one."""
-    if source.path is None or source.path.parent.name != "subagents":
-        return None
-    beside = sorted(source.path.parent.parent.glob("*.jsonl"))
-    return str(beside[0]) if len(beside) == 1 else None
+    folder = source.place.parent
+    above = source.files_in(folder.parent) if folder.name == "subagents" else {}
+    found = [above[file] for file in above if file.endswith(".jsonl")]
+    return found[0] if len(found) == 1 else None
 
 
 def _listed(found: Connection) -> list[tuple[str, str | None]]:

@@ -14,7 +14,6 @@ https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -93,12 +92,12 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _parent(source: Source, header: dict[str, Any]) -> str | None:
     """Return the parent's file, or else its session id: a sub-agent's file lies in a folder of that name."""
-    if header.get("kind") != "subagent" or not source.path:
+    folder = source.place.parent
+    if header.get("kind") != "subagent" or not folder.name:
         return None
-    folder = source.path.parent
-    start = folder.name[:8]
-    beside = sorted(filter(Path.is_file, folder.parent.glob("session-*")))
-    return next((str(path) for path in beside if start and f"-{start}." in path.name), folder.name)
+    above = source.files_in(folder.parent)
+    of_session = (above[file] for file in above if file.startswith("session-") and f"-{folder.name[:8]}." in file)
+    return next(of_session, folder.name)
 
 
 class _Recording:

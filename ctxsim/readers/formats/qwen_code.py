@@ -15,7 +15,6 @@ Documentation: https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/s
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
-from glob import escape
 from pathlib import PurePath
 from typing import Any
 
@@ -145,9 +144,10 @@ def _telemetry(line: _Line, source: Source) -> None:
         return
     # `SESSION########NUMBER`; of sub-agents `SESSION#NAME-ID#NUMBER`.
     _, name, *rest = [*str(event.get("prompt_id")).split("#"), ""]
-    if name and rest and source.path:
-        session = source.path.parent.parent / "subagents" / source.path.name.partition(".")[0]
-        if any(session.glob(f"agent-{escape(name.rpartition('-')[0])}-*.jsonl*")):
+    if name and rest:
+        session = source.place.parent.parent / "subagents" / source.place.name.partition(".")[0]
+        own = f"agent-{name.rpartition('-')[0]}-"
+        if any(file.startswith(own) and ".jsonl" in file for file in source.files_in(session)):
             return
     where = f"{source.name}:{line.line}"
     line.usage_metadata = convert({new: event.get(old) for old, new in COUNTS.items()}, _Usage, where)

@@ -8,7 +8,7 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import KeysView
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -38,9 +38,9 @@ def member(path: Path, name: str) -> bytes:
         return member_bytes(archive, archive.getinfo(name))
 
 
-def holds(path: Path, names: Iterable[str]) -> bool:
-    """Return whether the archive at a path has a member of one of the names."""
-    return not _archive(path, _state(path)).NameToInfo.keys().isdisjoint(names)
+def listing(path: Path) -> KeysView[str]:
+    """Return the names of all members of the archive at a path, which is kept open."""
+    return _archive(path, _state(path)).NameToInfo.keys()
 
 
 def _state(path: Path) -> tuple[int, int, int]:

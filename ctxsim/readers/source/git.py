@@ -9,11 +9,11 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source.limits import most_bytes, too_large
@@ -48,14 +48,9 @@ class GitSource(Source):
     repository: Path
     blob: str
     tree: str = ""
-    file: str = ""
 
-    @property
-    def place(self) -> PurePosixPath:
-        return PurePosixPath(self.file)
-
-    def near(self, places: Iterable[PurePath]) -> bool:
-        return not _files(self.repository, self.tree).isdisjoint(map(str, places))
+    def _listing(self) -> frozenset[str]:
+        return _files(self.repository, self.tree)
 
     def kept(self) -> bytes:
         """Return the file's bytes, compressed if they are."""
@@ -104,7 +99,7 @@ def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
     longest: dict[str, tuple[int, str, Source]] = {}
     for blob, (file, size) in first.items():
         name, where = f"{shown}:{file}", repository.resolve()
-        key, source = blob, GitSource(name, repository=where, blob=blob, tree=tree.decode(), file=file)
+        key, source = blob, GitSource(name, member=file, repository=where, blob=blob, tree=tree.decode())
         if file.endswith(AS_FILES):
             source.refused = NotATranscript(source.name, f"{', '.join(AS_FILES)} are read only from checkouts")
         # A file that can't be read is refused when it is read.

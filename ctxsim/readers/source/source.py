@@ -4,7 +4,7 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -51,6 +51,7 @@ class Source:
     named: bool = False
     """Whether the user named the source; else it was found in a folder or an archive."""
     member: str | None = None
+    """Its path in its archive or commit, if it is in one."""
     refused: InputError | None = None
     """The error that `open` raises, if the source can't or must not be opened."""
     column: str = ""
@@ -99,13 +100,24 @@ class Source:
 
     def near(self, places: Iterable[PurePath]) -> bool:
         """Return whether there is a file at any of some places, each given as `place` gives this one's."""
-        if self.path is None:
-            return False
         if self.member is None:
-            return any(Path(place).exists() for place in places)
-        from ctxsim.readers.source.archive import holds
+            return self.path is not None and any(Path(place).exists() for place in places)
+        return not self._listing().isdisjoint(map(str, places))
 
-        return holds(self.path, map(str, places))
+    def files_in(self, folder: PurePath) -> dict[str, str]:
+        """Return the names of the sources in a folder, given as `place` gives this one's, by their files' own names."""
+        if self.member is None:
+            beside = sorted(Path(folder).glob("*")) if self.path is not None else []
+            return {path.name: str(path) for path in beside if path.is_file()}
+        root = self.name.removesuffix(self.member)
+        files = (PurePosixPath(name) for name in sorted(self._listing()))
+        return {file.name: f"{root}{file}" for file in files if file.parent == folder}
+
+    def _listing(self) -> Set[str]:
+        """Return the paths of all files in this one's archive or commit."""
+        from ctxsim.readers.source.archive import listing
+
+        return listing(self.path) if self.path is not None else frozenset()
 
     def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""
