@@ -11,12 +11,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from zipfile import ZipFile
 
 import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Source
+from ctxsim.readers.source.archive import listing
 from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.limits import SOURCE_BYTES
 from ctxsim.readers.source.placed import Copies, Placed
@@ -50,11 +52,14 @@ class Carried(msgspec.Struct, frozen=True):
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them."""
+    """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them,
+    `archives` the names of all members of the archives among them.
+    """
 
     code: str
     common: Common
     names: tuple[bytes, ...]
+    archives: dict[bytes, list[str]] = {}
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -77,7 +82,9 @@ def shared(tasks: Sequence[Task]) -> bytes:
             names.update(
                 os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
             )
-    return msgspec.msgpack.encode(Shared(own_code(), tasks[0].common, tuple(sorted(names))))
+    packed = {source.path for source in sources if source.path is not None and source.member is not None}
+    archives = {os.fsencode(path.absolute()): list(listing(path)) for path in packed}
+    return msgspec.msgpack.encode(Shared(own_code(), tasks[0].common, tuple(sorted(names)), archives))
 
 
 def job(task: Task) -> bytes:
@@ -143,6 +150,10 @@ class _Place:
             path = self._here(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
+        for name, members in shared.archives.items():
+            with ZipFile(self._here(name), "w") as archive:
+                for member in members:
+                    archive.writestr(member, b"")
 
     def _here(self, path: bytes) -> Path:
         return Path(self._copies.name + os.fsdecode(path))

@@ -43,6 +43,9 @@ def folder(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(logs / "log00.jsonl", found)
     with zipfile.ZipFile(found / "more.zip", "w") as archive:
         archive.write(logs / "log05.jsonl", "deep/log05.jsonl")
+        # A sub-agent finds its session among the other members, also by the ending of its name.
+        for name in ("main.jsonl.gz", "main/subagents/agent-x.jsonl"):
+            archive.write(found / name, f"deep/{name}")
     (found / "broken.json").write_text('{"what"')
     (found / "gone.json").symlink_to(tmp_path / "nowhere")
     with sqlite3.connect(found / "strange.db") as database:
@@ -69,7 +72,7 @@ def test_a_part_made_elsewhere_is_the_part_made_here(given: str, folder: Path, t
     """Labels, parents, errors and hashes: whether the path was relative or absolute, on a machine without the files."""
     common = Common(Setting("a", "a", POLICIES[:2]))
     tasks = [Task(source, common) for source in sources(given.format(folder))]
-    assert len(tasks) == 7
+    assert len(tasks) == 9
     here = [done_here(task, tmp_path / "part") for task in tasks]
     asked, of_all = [job(task) for task in tasks], shared(tasks)
     assert all(isinstance(one, bytes) for one in (*asked, of_all))
@@ -80,7 +83,7 @@ def test_a_part_made_elsewhere_is_the_part_made_here(given: str, folder: Path, t
         (tmp_path / "part").write_bytes(part(one, of_all))
         assert told(tmp_path / "part") == expected
     infos = [done.info for *_, done in here if isinstance(done, Done)]
-    assert sum(bool(one.error) for one in infos) == 1 and sum(one.transcripts for one in infos) == 4
+    assert sum(bool(one.error) for one in infos) == 1 and sum(one.transcripts for one in infos) == 6
 
 
 def test_nothing_of_ours_is_pickled(folder: Path) -> None:
