@@ -82,6 +82,13 @@ class _Entry(Envelope, rename="camel"):
     first_kept_entry_index: int | None = None
     model_id: str | None = None
     parent_session: str | None = None
+    # Its name before pi 0.31.
+    branched_from: str | None = None
+
+    @property
+    def forked(self) -> str | None:
+        """The session that a header says this one was forked from."""
+        return self.parent_session or self.branched_from
 
     @property
     def role(self) -> str:
@@ -111,7 +118,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     entries = list(tree_lines(source, notes, assembly.left_out, KNOWN, _Entry, ("id", "parentId")))
     # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
-    kept = {0} | branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
+    kept = branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
+    kept |= {at for at, entry in enumerate(entries) if entry.type == "session"}
     answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
     conversation = _Conversation(assembly, answered)
     copied = _copied(entries)
@@ -123,7 +131,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             message = entry.message
             if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
                 # It was paid for too.
-                assembly.beside(message.usage.request(), _time_s(entry, message), message.model or "")
+                assembly.beside(message.usage.request(), _time_s(entry), message.model or "")
         if position + 1 == copied and assembly.calls:
             conversation.inherited()
     assembly.project = where(entries)[0]
@@ -132,15 +140,18 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _copied(entries: Sequence[_Entry]) -> int:
-    """Return the number of first entries that a fork copied from its parent: they are older than its header."""
-    began_s = next((time_s(header.timestamp) for header in entries[:1] if header.parent_session), None)
-    times = (time_s(entry.timestamp) for entry in entries)
+    """Return the number of first entries that a fork copied from its parent: they are older than its header.
+
+    Versions before pi 0.27 can give copied entries a new time: their messages keep the old one.
+    """
+    began_s = next((time_s(header.timestamp) for header in entries if header.forked), None)
+    times = map(_time_s, entries)
     return max((at for at, when in enumerate(times, 1) if when and began_s and when < began_s), default=0)
 
 
-def _time_s(entry: _Entry, message: _Message) -> float | None:
+def _time_s(entry: _Entry) -> float | None:
     """Return a response's own time, at which its request started, or else its entry's, at which it ended."""
-    return time_s(message.timestamp) or time_s(entry.timestamp)
+    return (time_s(entry.message.timestamp) if entry.message else None) or time_s(entry.timestamp)
 
 
 class _Conversation:
@@ -158,8 +169,8 @@ class _Conversation:
         match entry.type:
             case "session":
                 self.model = entry.model_id or ""
-                if entry.parent_session:
-                    parent = PurePath(entry.parent_session.replace("\\", "/")).name
+                if entry.forked:
+                    parent = PurePath(entry.forked.replace("\\", "/")).name
                     self.assembly.notes.append(f"forked from the session {parent}, which it repeats up to the fork")
             case "message" if entry.message:
                 self._message(entry, entry.message)
@@ -206,7 +217,7 @@ class _Conversation:
             content = [*map(_renamed, message.content)] if isinstance(message.content, list) else message.content
             parts = response_parts(content, f"{self.assembly.name}:{entry.line}")
             sent = self._resent(parts) if message.stop_reason in ("aborted", "error") else parts
-            self.assembly.response(sent, usage, _time_s(entry, message), message.model or self.model)
+            self.assembly.response(sent, usage, _time_s(entry), message.model or self.model)
 
     def _resent(self, parts: list[Part]) -> list[Part]:
         """Return the parts of a cut-off response that pi sends again: all but the tool calls that never ran."""

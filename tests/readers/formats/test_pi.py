@@ -125,9 +125,10 @@ def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> 
     )
 
 
-def test_a_fork_counts_its_own_responses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["parentSession", "branchedFrom"])
+def test_a_fork_counts_its_own_responses(named: str, tmp_path: Path) -> None:
     def lines(*, forked: bool) -> list[Json]:
-        header = {**NEW, "timestamp": "2025-01-02T03:04:10.000Z", "parentSession": "/home/x/old.jsonl"}
+        header = {**NEW, "timestamp": "2025-01-02T03:04:10.000Z", named: "/home/x/old.jsonl"}
         return [
             header if forked else NEW,
             entry(("1", None), "user", "Go."),
@@ -149,6 +150,19 @@ def test_a_fork_counts_its_own_responses(tmp_path: Path) -> None:
     assert [(each.call, each.kept) for each in fork.compactions] == [(2, (2, 3))]
     assert "begins with 2 response(s) copied from another session, where they are counted" in fork.notes
     assert one(tmp_path, *lines(forked=True)).calls == ()
+
+
+def test_an_early_fork_wrote_the_times_of_entries_anew(tmp_path: Path) -> None:
+    began = 1735787050000
+    header = {**OLD, "timestamp": "2025-01-02T03:04:10.000Z", "branchedFrom": "/home/x/old.jsonl"}
+    said = [
+        {**entry(None, role, [text(role)], usage={"input": 5}, timestamp=began + 1000 * at),
+         "timestamp": "2025-01-02T03:04:10.000Z"}
+        for role, at in (("user", -9), ("assistant", -8), ("user", 7), ("assistant", 8))
+    ]  # fmt: skip
+    fork = one(tmp_path, header, *said)
+    assert (len(fork.calls), fork.carried, fork.items[0].text) == (1, 2, "user")
+    assert "begins with 1 response(s) copied from another session, where they are counted" in fork.notes
 
 
 def test_responses_that_were_cut_off_keep_their_text_but_not_their_calls(tmp_path: Path) -> None:
