@@ -14,14 +14,11 @@ from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed,
 from ctxsim.plugins import forgotten_by, installed, loaded
 from ctxsim.plugins.files import load_file
 from ctxsim.readers import formats
-from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source import Sample, Source, under
 from ctxsim.transcript import Transcript
 
 ORDER = ("trajectories", "openai-chat", "anthropic-messages")
 """General formats, tried in this order after the formats whose marks are found: most logs hold such messages."""
-
-NEW_LINES = 4
-"""Most lines of unknown kinds that a log may begin with."""
 
 
 @runtime_checkable
@@ -152,8 +149,8 @@ def detect(sample: Sample) -> Reader:
     """Return the format of a sample. Raises InputError, which says what the sample holds, if no format matches.
 
     Other packages' formats are tried first, then those with a mark in the sample, the general ones, and all others: so
-    few formats are imported for most recordings. If none matches, those with a mark are asked again without the first
-    lines: a new version of an agent may begin its log with lines of a new kind. `sample.records` then lacks them.
+    few formats are imported for most recordings. If none matches, those with a mark are asked again without the lines
+    of one type, which may be new in an agent's logs: `sample.records` then lacks them. Half of the lines must be left.
     """
     if sample.source.reader:
         return load_reader(sample.source.reader)
@@ -168,9 +165,11 @@ def detect(sample: Sample) -> Reader:
     if found := _taking(chain(_installed().values(), every), sample):
         return found
     seen = f"{_seen(sample)}; see: ctxsim list formats"
-    for _ in sample.records[1 : NEW_LINES + 1]:
-        del sample.records[0]
-        if found := _taking(map(_opened, marked), sample):
+    records = sample.records
+    kinds = [str(under(record, "type")) for record in records]
+    for kind in dict.fromkeys(kinds):
+        sample.records = [record for record, one in zip(records, kinds, strict=True) if one != kind]
+        if 2 * len(sample.records) >= len(records) and (found := _taking(map(_opened, marked), sample)):
             return found
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
 

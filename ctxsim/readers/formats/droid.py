@@ -105,6 +105,9 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
     """Put a stream's text and calls together again: a response ends where results or the user's text begin."""
     exchanges = Exchanges(assembly)
     for record in records:
+        if (kind := under(record.value, "type")) not in _STREAM_TYPES:
+            assembly.left_out[str(kind or "line without a type")] += 1
+            continue
         line = convert(record.value, _StreamLine, record.where)
         time = time_s(line.timestamp)
         tool, call_id = line.tool_name or line.tool_id, line.tool_call_id or line.id
@@ -123,11 +126,11 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
             case "tool_result":
                 exchanges.close()
                 assembly.result("" if line.value is None else compact_json(line.value), call_id, tool)
+            case "error":
+                assembly.left_out[line.type] += 1
             case "completion":
                 assembly.left_out["usage of the whole run"] += line.usage is not None
                 # Some versions also print the last text as a message of its own.
                 if line.final_text and [part.text for part in exchanges.parts[-1:]] != [line.final_text]:
                     exchanges.made(Part("assistant", line.final_text), time)
-            case other:
-                assembly.left_out[other] += 1
     exchanges.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Sample, Source, convert, under
 from ctxsim.transcript import Transcript
 
 NAME = "grok"
@@ -71,6 +71,9 @@ def _one(source: Source, parent: str | None) -> Transcript:
     assembly = Assembly(source.name, NAME, parent)
     reasoning: list[Part] = []
     for record in source.records(assembly.notes):
+        if (kind := under(record.value, "type")) not in _TYPES:
+            assembly.left_out[str(kind or "line without a type")] += 1
+            continue
         line = convert(record.value, _Line, record.where)
         text, media = text_and_media(line.content, IMAGE_TOKENS["openai"])
         if line.type in ("user", "system") and reasoning:
@@ -99,8 +102,6 @@ def _one(source: Source, parent: str | None) -> Transcript:
                 assembly.result(text, line.tool_call_id, media=media)
             case "backend_tool_call":
                 assembly.left_out["call that the provider made itself, without its result"] += 1
-            case other:
-                assembly.left_out[other] += 1
     if reasoning:
         assembly.response(reasoning)
     return assembly.finished()

@@ -67,16 +67,21 @@ def example(format: str) -> list[Json]:
     [
         ("codex-rollout", {"type": "new", "payload": {}}), ("copilot-cli", {"type": "session.new", "data": {}}),
         ("droid", {"type": "new", "session_id": "s"}), ("gemini-cli", {"type": "new"}),
-        ("kimi", {"type": "new.kind"}), ("pi", {"type": "new", "id": "0", "parentId": None}),
+        ("grok", {"type": "new", "tool_call_id": 5}), ("kimi", {"type": "new.kind"}),
+        ("pi", {"type": "new", "id": "0", "parentId": None}),
     ],
 )  # fmt: skip
-def test_a_log_may_begin_with_lines_of_a_new_kind(format: str, new: Json, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 2, 9])
+def test_a_log_may_hold_lines_of_a_new_kind(place: int, format: str, new: Json, tmp_path: Path) -> None:
     lines = example(format)
     (known,) = all_of(write(tmp_path / "known.jsonl", *lines), format)
     assert known.items
-    for many in (1, 4):
-        (found,) = all_of(write(tmp_path / f"{many}.jsonl", *[new] * many, *lines), format)
-        assert (found.items, found.calls, found.head) == (known.items, known.calls, known.head)
-        assert any(note.startswith("left out: ") and f"{many} x " in note for note in found.notes), found.notes
-    with pytest.raises(NotATranscript, match=f"JSON object with keys {', '.join(new)}; see"):
-        all_of(write(tmp_path / "5.jsonl", *[new] * 5, *lines), format)
+    (found,) = all_of(write(tmp_path / "new.jsonl", *lines[:place], new, new, *lines[place:]), format)
+    assert (found.items, found.calls, found.head) == (known.items, known.calls, known.head)
+    assert any(note.startswith("left out: ") and "2 x " in note for note in found.notes), found.notes
+
+
+def test_a_log_most_of_whose_lines_are_new_is_none(tmp_path: Path) -> None:
+    new = [{"type": "new", "session_id": "s"}] * 5
+    with pytest.raises(NotATranscript, match="JSON object with keys type, session_id; see"):
+        all_of(write(tmp_path / "log.jsonl", *new, *example("droid")), "droid")
