@@ -113,10 +113,10 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.window >= 2**63:
             raise ValueError("window must be less than 2^63 tokens")
-        if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0 or self.tokens_factor <= 0:
-            raise ValueError("window and tokens_factor must be positive, reserved_output and pace_s not negative")
-        if self.usage_factor < 0:
-            raise ValueError("usage_factor must not be negative")
+        others = (self.reserved_output, self.pace_s, self.usage_factor, self.tokens_factor)
+        if self.window <= 0 or self.tokens_factor == 0 or not all(0 <= one < math.inf for one in others):
+            least = "window and tokens_factor must be positive, reserved_output, pace_s and usage_factor not negative"
+            raise ValueError(f"{least}, and all finite")
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
 

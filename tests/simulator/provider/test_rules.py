@@ -38,9 +38,13 @@ def test_a_step_begins_above_its_tokens() -> None:
     assert rate_at(15.0, 1 << 40) == 15.0
 
 
+NAN, INFINITE = float("nan"), float("inf")
+
+
 @pytest.mark.parametrize(("field", "allowed", "refused"), [
     ("window", 1, 0), ("window", 2**63 - 1, 2**63), ("reserved_output", 0, -1), ("pace_s", 0.0, -0.5),
     ("tokens_factor", 0.1, 0.0), ("usage_factor", 0.0, -0.1),
+    *((field, 2.0, wrong) for field in ("pace_s", "tokens_factor", "usage_factor") for wrong in (NAN, INFINITE)),
 ])  # fmt: skip
 def test_a_providers_bounds(field: str, allowed: float, refused: float) -> None:
     assert getattr(Provider(**{field: allowed}), field) == allowed  # type: ignore[arg-type]
