@@ -95,6 +95,7 @@ def conduct(
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
         asked = question(setting, names)
+        stack.enter_context(_writing_told(out))
         if not replace:
             refuse_another(out.absolute(), asked)
         others = others_code(specs)
@@ -102,7 +103,6 @@ def conduct(
         # Finished tasks of another day may have other prices.
         day = str(common.today) if scenario or "model" in setting.overrides else ""
         made_with = fingerprint([own_code(), others, *options, *names, str(len(each)), day])
-        stack.enter_context(_writing_told(out))
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [partial(content_of, task.what) for task in tasks]
         # Sizes are taken by tasks of their own, which are numbered after the others but done before them.

@@ -228,3 +228,11 @@ def test_a_run_says_how_much_it_holds(tmp_path: Path) -> None:
     assert repr(found) == "<run made: 2 transcripts, 2 policies>"
     assert "<td>mask</td>" in found._repr_html_() and "NaN" not in found._repr_html_()
     assert "<th>0</th>" not in found._repr_html_(), "rows have no numbers"
+
+
+def test_a_run_is_not_written_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(CtxsimError, match=r"out: .*; a run is written into a folder; choose another"):
+            ctxsim.bench("one-prompt", ["keep-all"], out=tmp_path / "out", overwrite=overwrite)
+    assert (tmp_path / "out").read_text() == "mine"

@@ -97,7 +97,7 @@ SLIPS = {
     "bench logs --policy nope": "unknown policy 'nope'; see: ctxsim list policies",
     "bench logs --policy": "Option '--policy' requires an argument",
     "bench logs --polcy mask": "No such option '--polcy'. (Did you mean one of: ",
-    "bench logs --out note.md": "note.md/run.json: Not a directory",
+    "bench logs --out note.md": "note.md: Not a directory; a run is written into a folder; choose another with --out",
     "bench logs --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
     "bench --scenario documented-53k --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
     "bench logs --window -5": "'--window': -5 is not in the range 1<=x<=1000000000000; see: ctxsim bench --help",
