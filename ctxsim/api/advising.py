@@ -8,11 +8,12 @@ from typing import Any, Unpack
 import msgspec
 
 from ctxsim.answers.advice import advice as rule
-from ctxsim.answers.advice.advice import GOALS, Advice
+from ctxsim.answers.advice.advice import Advice, Goal
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.predicted import Came, kept, mark, scored
 from ctxsim.answers.advice.search_result import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.forecast.sessions import sessions_of
+from ctxsim.api import checks_arguments
 from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, bench
 from ctxsim.errors import CtxsimError, unknown
@@ -64,10 +65,11 @@ class Advised(msgspec.Struct, frozen=True):
         return iter(self.agents)
 
 
+@checks_arguments
 def advise(
     what: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
-    goal: str = "dollars",
+    goal: Goal = "dollars",
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
     **options: Unpack[ReplayFields],
@@ -82,8 +84,6 @@ def advise(
     all sessions, alone and in pairs. The rule of advice decides. Raises CtxsimError if no session is of a known agent,
     and UnknownName for an unknown goal.
     """
-    if goal not in GOALS:
-        raise unknown("goal", goal, GOALS)
     paths = paths_of(what)
     defaults = bool(paths) and not settings and not project
     own_files = bool(project) or not (paths or settings)
@@ -169,11 +169,12 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     return scored(predictions, {agent: sessions_of(AsSetRun(run, NOTHING, agent), NOTHING) for agent in agents})
 
 
+@checks_arguments
 def construct(
     framework: str,
     what: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
-    goal: str = "dollars",
+    goal: Goal = "dollars",
     **options: Unpack[ReplayFields],
 ) -> Framed:
     """Return which class of a framework to use for sessions like these, and with which arguments.
@@ -183,8 +184,6 @@ def construct(
     Sessions are first replayed with each argument's usual values, then with values near the best one. Raises
     UnknownName for an unknown framework or goal, and the errors of `bench`.
     """
-    if goal not in GOALS:
-        raise unknown("goal", goal, GOALS)
     known = [name for name in settings_names() if any(one.file == CODE for one in settings_of(name).settings)]
     if framework not in known:
         raise unknown("framework", framework, known)

@@ -1,11 +1,14 @@
 """`--apply` and `--undo`: write settings into their agent's own configuration files, and restore those files."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
 
+from ctxsim.api import checks_arguments
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Format, Value
@@ -18,6 +21,7 @@ __all__ = ["apply", "change", "undo"]
 _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
 
+@checks_arguments
 def change(
     agent: str, settings: Mapping[str, Value], *, project: str | PathLike[str] | None = None
 ) -> tuple[Change, ...]:
@@ -58,6 +62,7 @@ def _written(
     return file, keys, value
 
 
+@checks_arguments
 def apply(
     agent: str,
     settings: Mapping[str, Value],

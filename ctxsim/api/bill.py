@@ -16,6 +16,7 @@ from ctxsim.answers.bill.sums import Bill as Lines
 from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, Difference, cases, compared, differences
 from ctxsim.answers.forecast.forecast import Forecast, forecast
 from ctxsim.answers.forecast.sessions import Next
+from ctxsim.api import Positive, checks_arguments
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.paths import FOUND
@@ -89,13 +90,14 @@ class Bill(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
 
+@checks_arguments
 def bill(
     what: str | PathLike[str] | Sequence[str | PathLike[str]] = FOUND,
     *,
-    days: int | None = DAYS,
+    days: Positive | None = DAYS,
     project: str | PathLike[str] | None = None,
     index: bool = True,
-    jobs: int | None = 1,
+    jobs: Positive | None = 1,
     tell: Tell | None = None,
 ) -> Bill:
     """Return the bill of recordings for the `days` days up to the newest recorded call, or for all if `days` is None.
@@ -139,6 +141,7 @@ class Unpaired(msgspec.Struct, frozen=True):
         return frame_of(self.differences)
 
 
+@checks_arguments
 def compare_unpaired(
     before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
 ) -> Unpaired:

@@ -12,6 +12,7 @@ from ctxsim.answers.forecast.drift import last_change
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
 from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
+from ctxsim.api import Positive, checks_arguments
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
@@ -76,12 +77,13 @@ class Forecasts:
         )[["policy", "amount", "level", "low", "middle", "high"]]  # fmt: skip
 
 
+@checks_arguments
 def forecast(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     next: str = "20",
     policies: Sequence[AnyPolicy] = (),
     *,
-    jobs: int | None = 1,
+    jobs: Positive | None = 1,
     models: str | PathLike[str] | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],

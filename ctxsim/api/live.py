@@ -15,6 +15,7 @@ from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Unpack, cast
 
+from ctxsim.api import Port, Positive, Seconds, checks_arguments
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
 from ctxsim.errors import CtxsimError, LabelError, many
@@ -91,11 +92,12 @@ class Endpoint(ExitStack):
         return frame_of({name: getattr(one, name) for name in columns} for one in self.requests)
 
 
+@checks_arguments
 def serve(
     what: What,
     *,
-    number: int = 1,
-    port: int = 0,
+    number: Positive = 1,
+    port: Port = 0,
     host: str = "127.0.0.1",
     faults: Sequence[str] = (),
     log: str | PathLike[str] | None = None,
@@ -159,17 +161,18 @@ class DrivenRun(Run):
     agents: tuple[AgentRun, ...] = ()
 
 
+@checks_arguments
 def drive(
     agents: str | Sequence[str],
     what: What,
     *,
     policies: Sequence[str] = BESIDE,
-    number: int = 1,
+    number: Positive = 1,
     faults: Sequence[str] = (),
     install: bool = False,
     version: str = "",
     command: str | None = None,
-    limit_s: float = 300.0,
+    limit_s: Seconds = 300.0,
     out: str | PathLike[str] | None = None,
     told: Callable[[AgentRun], object] = lambda run: None,
     models: str | PathLike[str] | None = None,

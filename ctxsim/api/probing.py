@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
+from ctxsim.api import Count, checks_arguments
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import load_agent
 from ctxsim.live.configs.edit import Value
@@ -30,13 +31,14 @@ class SettingChecks(msgspec.Struct, frozen=True):
         return frame_of(self.checks)
 
 
+@checks_arguments
 def check_setting(
     agent: str,
     settings: Mapping[str, Value],
     *,
     version: str = "",
     model: str = "",
-    window: int = 0,
+    window: Count = 0,
     install: bool = False,
 ) -> SettingCheck:
     """Run an installed agent with some settings, and return whether it honours the first of them.
@@ -48,6 +50,8 @@ def check_setting(
     without any network. Raises CtxsimError for an unknown setting, and if the agent is missing or can't be run.
     """
     wanted = load_agent(agent, version)
+    if not settings:
+        raise CtxsimError("settings={}: name at least one; ctxsim list settings has all")
     for key in settings:
         known_setting(agent, key)
     known, programs = located(wanted, install)
@@ -56,6 +60,7 @@ def check_setting(
     return checked(known, programs, settings, model, window)
 
 
+@checks_arguments
 def bisect_setting(
     agent: str,
     settings: Mapping[str, Value],
@@ -63,7 +68,7 @@ def bisect_setting(
     last: str,
     *,
     model: str = "",
-    window: int = 0,
+    window: Count = 0,
     told: Callable[[SettingCheck], object] = lambda check: None,
 ) -> SettingChecks:
     """Find where, between two versions, an agent began to act differently. Return the checks that were needed.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
+from ctxsim.api import Positive, checks_arguments
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, paths_of, the_one
 from ctxsim.errors import ContractError
 from ctxsim.policies import open_policy
@@ -133,12 +134,13 @@ class Replay:
         return str(self.summary[list(HEADLINES)].dropna().to_frame().to_html())
 
 
+@checks_arguments
 def replay(
     what: What,
     policy: AnyPolicy = "keep-all",
     *,
     estimator: AnyEstimator | None = None,
-    number: int = 1,
+    number: Positive = 1,
     head: HeadMode = "fitted",
     across: bool = False,
     **provider: Unpack[ProviderFields],

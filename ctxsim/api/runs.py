@@ -17,6 +17,7 @@ from ctxsim import results
 from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, same_transcripts, unpaired
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in
+from ctxsim.api import Count, Positive, Share, checks_arguments
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
 from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
@@ -49,11 +50,11 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 class ReplayFields(ProviderFields, total=False):
     """Arguments that `bench`, `sweep`, `advise` and `construct` share. `bench` explains them."""
 
-    jobs: int | None
+    jobs: Positive | None
     models: str | PathLike[str] | None
     head: HeadMode
-    sample: int | None
-    seed: int
+    sample: Positive | None
+    seed: Count
     watch: Watch
 
 
@@ -67,8 +68,8 @@ class BenchFields(ReplayFields, total=False):
     resume: bool
     overwrite: bool
     across: bool
-    refetch: float | None
-    draws: int | None
+    refetch: Share | None
+    draws: Positive | None
 
 
 class Run(results.Run):
@@ -94,19 +95,21 @@ class Run(results.Run):
         return str(pandas.DataFrame(policy_rows(self)).fillna("-").to_html(index=False))
 
 
+@checks_arguments
 def read_run(folder: str | PathLike[str]) -> Run:
     """Return a finished run. Raises InputError if the folder holds no run or an empty one."""
     found = results.read_run(Path(folder))
     return Run(found.folder, found.info)
 
 
+@checks_arguments
 def bench(
     what: What | Sequence[str | PathLike[str]],
     policies: str | Sequence[AnyPolicy] | None = None,
     *,
     out: str | PathLike[str] | None = None,
     estimator: AnyEstimator | None = None,
-    jobs: int | None = 1,
+    jobs: Positive | None = 1,
     cluster: str | None = None,
     text: Text = "redacted",
     resume: bool = False,
@@ -114,13 +117,13 @@ def bench(
     models: str | PathLike[str] | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
-    sample: int | None = None,
-    seed: int = 0,
+    sample: Positive | None = None,
+    seed: Count = 0,
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
     brackets: bool = True,
-    refetch: float | None = None,
-    draws: int | None = None,
+    refetch: Share | None = None,
+    draws: Positive | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -150,12 +153,8 @@ def bench(
     `run.info.inputs` lists the sources that can't be read, and the policies that failed on a source, with their errors.
     Raises CtxsimError, for example if there is no call to replay.
     """
-    if sample is not None and sample < 1:
-        raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
-    if refetch is not None and not 0 <= refetch <= 1:
-        raise CtxsimError(f"a refetch rate of {refetch:g}: it is a share, from 0 to 1")
-    if draws is not None and (draws < 1 or not 0 < (refetch or 0) < 1):
-        raise CtxsimError(f"{draws} draws: there must be at least 1, at a --refetch rate above 0 and below 1")
+    if draws is not None and not 0 < (refetch or 0) < 1:
+        raise CtxsimError(f"{draws} draws: there must be a --refetch rate above 0 and below 1")
     inputs = inputs_of(what, models=models, head=head, across=across, **provider)
     if inputs.transcript is not None:
         raise CtxsimError("bench replays files or a scenario; replay takes a transcript in hand")
@@ -244,6 +243,7 @@ def _reasons(inputs: Sequence[InputInfo]) -> str:
     return f"{why[0]}{more}" if why else ""
 
 
+@checks_arguments
 def sweep(
     what: What | Sequence[str | PathLike[str]], grids: str | Sequence[str], **options: Unpack[BenchFields]
 ) -> Run:
@@ -288,6 +288,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return iter(self.changes)
 
 
+@checks_arguments
 def compare(
     before: str | PathLike[str] | results.Run,
     after: str | PathLike[str] | results.Run | None = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.api import checks_arguments
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.settings import Number, Rule, Setting
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
@@ -52,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True):
         return frame_of(self.rows)
 
 
+@checks_arguments
 def settings(pattern: str = "*") -> Settings:
     """Return the settings and constants of the agents whose names match a pattern.
 

@@ -15,11 +15,12 @@ from ctxsim import readers
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, consequence, observe, table
 from ctxsim.answers.validation.unseen import Stretch, Unseen, predicted, stretches, unseen
 from ctxsim.answers.validation.validation import Compared, Score, compare, score
+from ctxsim.api import Positive, Risk, checks_arguments
 from ctxsim.api.inputs import AnyEstimator, estimator_of
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
 from ctxsim.counting.estimators.contract import violations
 from ctxsim.counting.tokenizers import OWN, open_tokenizer
-from ctxsim.errors import CtxsimError, unknown
+from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import agent_problems, is_file
 from ctxsim.policies import open_policy
 from ctxsim.readers.contract import examined
@@ -65,6 +66,7 @@ class Validation(msgspec.Struct, frozen=True):
         return frame_of(self.scores)
 
 
+@checks_arguments
 def validate(recordings: Recordings) -> Validation:
     """Compare modelled input tokens, cache reads and dollars with the recorded ones, per format and model.
 
@@ -108,12 +110,13 @@ class Estimates(msgspec.Struct, frozen=True):
         return frame_of(self.errors)
 
 
+@checks_arguments
 def estimates(
     recordings: Recordings,
     estimators: Sequence[AnyEstimator] | None = None,
     *,
     tokenizer: str | None = None,
-    threshold: int | None = None,
+    threshold: Positive | None = None,
 ) -> Estimates:
     """Compare estimators with a real tokenizer and recorded usage, and return how their errors affect a policy.
 
@@ -166,12 +169,13 @@ class Fit(msgspec.Struct, frozen=True):
         return Path(path)
 
 
+@checks_arguments
 def calibrate(
     recordings: Recordings,
     *,
     tokenizer: str | None = None,
     by: Literal["kind", "tool", "model"] = "tool",
-    risk: float | None = None,
+    risk: Risk | None = None,
     against_usage: bool = False,
 ) -> Fit:
     """Fit the number of characters per token on recordings. The reference is a tokenizer's counts or recorded usage.
@@ -189,6 +193,7 @@ def calibrate(
     return Fit(fitted(sample, tokenizer or OWN, by, risk, against_usage), sample)
 
 
+@checks_arguments
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
     """Return what recorded compactions kept and lost, and what had to be fetched again.
 
@@ -241,6 +246,7 @@ class Checked(msgspec.Struct, frozen=True):
         return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
+@checks_arguments
 def check(
     kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False, learn: bool = False
 ) -> Checked:
@@ -277,9 +283,7 @@ def check(
     if kind == "vendor":
         load_vendor(target)
         return Checked(target, (), tuple(vendor_gaps(target)))
-    if kind == "run":
-        from ctxsim.runs.rerun import made_again
+    from ctxsim.runs.rerun import made_again
 
-        run = read_run(target)
-        return Checked(target, (*run.problems(), *(made_again(run, paths) if again else ())), run.caveats)
-    raise unknown("kind", kind, KINDS)
+    run = read_run(target)
+    return Checked(target, (*run.problems(), *(made_again(run, paths) if again else ())), run.caveats)

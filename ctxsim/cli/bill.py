@@ -8,6 +8,7 @@ import click
 
 from ctxsim.answers.bill.smaller import Smaller
 from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
+from ctxsim.api import Count
 from ctxsim.api.bill import DAYS, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_and_exit, tell_written
@@ -25,8 +26,8 @@ from ctxsim.results import InputInfo
 @click.command("bill")
 @options.paths
 @options.one_of("--by", BYS, "Print one row of the table for each of these. Default: project.", usual="project")
-@click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
-              f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
+@click.option("--days", type=options.number_of(Count), default=DAYS, metavar="N", help="Count only the last N days "
+              f"of the recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
 @options.flag("--no-smaller", "Leave out what would have saved money.", "alone")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ctxsim.api import Risk
 from ctxsim.api.trust import calibrate
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
@@ -26,7 +27,7 @@ MOST_GROUPS = 24
     "--by", ("kind", "tool", "model"),
     "Fit one ratio for each kind of content, each tool or each model. Default: tool.", usual="tool",
 )  # fmt: skip
-@click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose so few characters per "
+@click.option("--risk", type=options.number_of(Risk), metavar="Q", help="Choose so few characters per "
               "token that a request near the window's size is underestimated with at most this chance.")  # fmt: skip
 @options.out("Write the calibration to this file, and a picture beside it. Default: calibration.json.")
 @options.form

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ctxsim.api import Seconds
 from ctxsim.api.defects import diagnose_driven
 from ctxsim.api.live import BESIDE, AgentRun, drive
 from ctxsim.cli import completion, options
@@ -45,7 +46,7 @@ DIAGNOSED = ("install", "faults", "limit_s", "window")
 )  # fmt: skip
 @options.flag("--doctor", "List which known defects the agents have, with one run for each defect.")
 @click.option(
-    "--limit", "limit_s", type=click.FloatRange(min=1), default=300, show_default=True,
+    "--limit", "limit_s", type=options.number_of(Seconds), default=300, show_default=True,
     help="Stop an agent that runs longer than this number of seconds.",
 )  # fmt: skip
 @options.out("Write the results to this folder instead of results/<name>-driven.")

@@ -9,6 +9,7 @@ import msgspec
 from click.core import ParameterSource
 
 from ctxsim.answers.advice.advice import GOALS
+from ctxsim.api import Count, Positive, Share
 from ctxsim.cli import completion
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -17,6 +18,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
 
+
+def number_of(kind: Any) -> Any:
+    """Return the type of an option that takes a number within the limits of the public function's argument."""
+    number, limits = get_args(kind)
+    return (click.IntRange if number is int else click.FloatRange)(limits.ge, limits.le)
+
+
 paths = click.argument("paths", nargs=-1)
 """Transcripts: files, folders, - for standard input. May be empty."""
 
@@ -24,7 +32,7 @@ some_paths = click.argument("paths", nargs=-1, required=True)
 
 number = click.option(
     "--number",
-    type=click.IntRange(min=1),
+    type=number_of(Positive),
     metavar="N",
     help="Take transcript number N of the input. Default: the first.",
 )
@@ -181,7 +189,7 @@ across = flag(
 )  # fmt: skip
 
 
-def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> Callable[[Any], Any]:
+def _keyed(number: Any, key: str, least: Any) -> Callable[[Any], Any]:
     """Parse a number that may be followed by a named one: `60:seed=1`. The second number sets the parameter `key`."""
 
     def convert(value: Any) -> Any:
@@ -189,9 +197,9 @@ def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> C
         name, _, other = rest.partition("=")
         if colon and name != key:
             raise click.BadParameter(f"'{value}' may end in :{key}=N, and in nothing else")
-        first = number(text)
+        first = number_of(number)(text)
         if colon:
-            click.get_current_context().params[key] = click.IntRange(min=least)(other)
+            click.get_current_context().params[key] = number_of(least)(other)
         return first
 
     return convert
@@ -199,7 +207,7 @@ def _keyed(number: click.IntRange | click.FloatRange, key: str, least: int) -> C
 
 def sample(what: str) -> Callable[[Command], Command]:
     """Give a command `--sample`; `what` says what is done with the sample."""
-    return click.option("--sample", type=_keyed(click.IntRange(min=1), "seed", 0), metavar="N[:seed=S]", help=what)
+    return click.option("--sample", type=_keyed(Positive, "seed", Count), metavar="N[:seed=S]", help=what)
 
 
 PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at most 8."
@@ -209,14 +217,14 @@ PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at 
 def jobs(what: str) -> Callable[[Command], Command]:
     """Give a command `--jobs`; `what` stays the same for any number."""
     return click.option(
-        "--jobs", type=click.IntRange(min=1), metavar="N", help=f"Use N processes. {PROCESSES} {what} the same."
+        "--jobs", type=number_of(Positive), metavar="N", help=f"Use N processes. {PROCESSES} {what} the same."
     )
 
 
 def _workers(value: Any) -> int:
     """Parse a number of processes. The address of a scheduler sets the parameter `cluster`, and means one process."""
     if ":" not in str(value):
-        return int(click.IntRange(min=1)(value))
+        return int(number_of(Positive)(value))
     click.get_current_context().params["cluster"] = value
     return 1
 
@@ -242,7 +250,7 @@ RUN_OPTIONS = (
         "more often. Figures are then estimates for the whole folder."
     ),
     click.option(
-        "--refetch", type=_keyed(click.FloatRange(0, 1), "draws", 1), metavar="RATE[:draws=N]",
+        "--refetch", type=_keyed(Share, "draws", Positive), metavar="RATE[:draws=N]",
         help="Assume that the agent fetches this share of lost results again, from 0 to 1. Without --refetch, answers "
         "give the costs of both ends: nothing is fetched again, or everything. With draws=N, replay N more times, "
         "drawing at random which lost results are fetched again, and write the table `draws`.",

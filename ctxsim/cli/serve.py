@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from ctxsim.api import Port
 from ctxsim.api.live import serve
 from ctxsim.cli import options
 from ctxsim.cli.loudness import loudness, note
@@ -15,7 +16,7 @@ from ctxsim.live.log import Entry
 @click.argument("what", metavar="PATH|SCENARIO")
 @options.given(*options.PLAYED)
 @options.faults
-@click.option("--port", type=click.IntRange(0, 65_535), default=8484, show_default=True,
+@click.option("--port", type=options.number_of(Port), default=8484, show_default=True,
               help="Listen on this port. 0 takes a free port.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", help="Listen on this address. Default: 127.0.0.1, for this machine only.")
 @click.option("--log", type=options.PATH, metavar="FILE", help="Record every request in this file, as JSON lines.")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from ctxsim.api import Positive
 from ctxsim.api.trust import Estimates, compared, estimates, validated
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
@@ -25,7 +26,7 @@ WORST = 5
 )
 @click.option("--estimator", "labels", multiple=True, metavar="LABEL",
               help="With --estimates, judge only this estimator. May be repeated.")  # fmt: skip
-@click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates, judge a policy "
+@click.option("--threshold", type=options.number_of(Positive), metavar="N", help="With --estimates, judge a policy "
               "that acts above N tokens. Default: 70 % of each segment's largest request.")  # fmt: skip
 @options.tokenizer
 @options.out("With --estimates, write the tables and pictures to this folder. Default: results/accuracy.")

@@ -127,13 +127,16 @@ def published(agent: Agent, first: str, last: str) -> list[str]:
     """
     if agent.installer != "npm":
         raise CtxsimError(f"{agent.name}: versions between two are known of npm packages only; use --version")
+    try:
+        low, high = numbers_of(first), numbers_of(last)
+    except ValueError as error:
+        raise CtxsimError(f"{agent.name}: {error}") from None
     asked = [program(agent, "npm"), "view", package_of(agent), "versions", "--json"]
     try:
         done = subprocess.run(asked, capture_output=True, text=True, timeout=ASK_S)
         said = msgspec.json.decode(done.stdout, type=list[str])
     except (subprocess.TimeoutExpired, msgspec.DecodeError) as error:
         raise CtxsimError(f"{agent.name}: npm doesn't say which versions there are: {error}") from None
-    low, high = numbers_of(first), numbers_of(last)
     found = sorted((one for one in said if "-" not in one and low <= numbers_of(one) <= high), key=numbers_of)
     if len(found) < 2:
         raise CtxsimError(f"{agent.name}: npm has fewer than two versions from {first} to {last}")

@@ -54,10 +54,11 @@ def test_a_run_is_called_like_its_recordings(path: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"sample": 0}, "a sample of 0 transcripts: it must have at least 1"),
-        ({"refetch": -0.1}, "a refetch rate of -0.1: it is a share, from 0 to 1"),
-        ({"refetch": 1.1}, "a refetch rate of 1.1: it is a share, from 0 to 1"),
-        ({"draws": 0, "refetch": 0.5}, "0 draws: there must be at least 1"), ({"draws": 1}, "1 draws: there must"),
+        ({"sample": 0}, "sample=0: must be a whole number of at least 1 or None"),
+        ({"refetch": -0.1}, "refetch=-0.1: must be a number from 0 to 1 or None"),
+        ({"refetch": 1.1}, "refetch=1.1: must be a number from 0 to 1 or None"),
+        ({"draws": 0, "refetch": 0.5}, "draws=0: must be a whole number of at least 1 or None"),
+        ({"draws": 1}, "1 draws: there must be a --refetch rate above 0 and below 1"),
         ({"draws": 1, "refetch": 0}, "1 draws: there must"), ({"draws": 1, "refetch": 1}, "1 draws: there must"),
     ],
 )  # fmt: skip

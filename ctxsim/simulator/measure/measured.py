@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -66,7 +66,7 @@ class Measured(msgspec.Struct, frozen=True):
         return [CallRow(*of_call) for of_call in cells]
 
 
-HeadMode = Literal["fitted", "none"] | int
+HeadMode = Literal["fitted", "none"] | Annotated[int, msgspec.Meta(ge=0)]
 """The size of a head that the log lacks: fitted to usage or by priors, none, or a number of tokens."""
 
 

@@ -220,11 +220,11 @@ def resolve(
     elif transcript is not None and "model" not in given:
         values, origins = _of_log(transcript, entries, accepted, today)
     if "model" in given:
-        found = _of_named(given["model"], entries, today)
+        found = _of_named(str(given["model"]), entries, today)
         if not found:
             from ctxsim.simulator.provider.models import model_ids
 
-            raise unknown("model", given["model"], model_ids())
+            raise unknown("model", str(given["model"]), model_ids())
         values |= found
     values |= {key: value for key, value in given.items() if key != "model"}
     if "prices" in given:
