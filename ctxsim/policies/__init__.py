@@ -5,12 +5,12 @@ entry point.
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
-from ctxsim.errors import InputError, LabelError
+from ctxsim.errors import ContractError, InputError, LabelError, told
 from ctxsim.plugins import FOLDERS, Registry, folders, labels
 from ctxsim.policies.policy import Overflow, Policy, Stop, Surroundings, with_estimator
 
@@ -18,6 +18,9 @@ __all__ = [
     "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "old_names", "open_policies", "open_policy",
     "register", "registered_policies", "registry",
 ]  # fmt: skip
+
+Limit = Annotated[float, msgspec.Meta(ge=0, le=1e300)]
+"""Tokens of a request. Infinity and what is no number are outside."""
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -97,8 +100,21 @@ class Spec(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, links=tuple(links), estimator=estimator)
 
     def limits(self) -> dict[str, float]:
-        """Return the limits, in tokens, that the parameters set for requests, by name."""
-        return {name: tokens for link in self.create() for name, tokens in link.limits().items()}
+        """Return the limits, in tokens, that the parameters set for requests, by name.
+
+        Raises ContractError for a policy that returns something else, or fails.
+        """
+        found: dict[str, float] = {}
+        for link in self.create():
+            try:
+                limits = link.limits()
+                msgspec.convert(limits, dict[str, Limit])
+            # A user's policy may raise anything.
+            except (Exception, SystemExit) as error:
+                must = "must return tokens by name, as {'budget': 40000}"
+                raise ContractError(f"{link.name}: limits {must}: {told(error)}") from error
+            found |= limits
+        return found
 
     def create(self) -> list[Policy]:
         """Return fresh policy objects, in chain order."""
@@ -204,7 +220,10 @@ def _try_first(label: str) -> None:
 
 
 def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
-    """Return the same as `open_policy`, without opening users' files in another process first."""
+    """Return the same as `open_policy`, without opening users' files in another process first.
+
+    Raises ContractError for limits that aren't numbers of tokens.
+    """
     opened = [_open_link(link, estimator) for link in labels.chain(label)]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:
@@ -218,7 +237,9 @@ def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
     full = with_estimator(full, by, always=bool(implied))
     if implied != {by}:
         short = with_estimator(short, by, always=bool(implied))
-    return Spec(full, tuple((c, n, p) for c, n, p, _ in opened), by, short)
+    spec = Spec(full, tuple((c, n, p) for c, n, p, _ in opened), by, short)
+    spec.limits()  # fails now, rather than after hours of replays
+    return spec
 
 
 @lru_cache(maxsize=8)

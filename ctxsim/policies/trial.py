@@ -131,7 +131,7 @@ def main() -> None:
     refuse_copies()
     wrong = ""
     try:
-        opened_here(label).limits()
+        opened_here(label)
     except ContractError as error:
         wrong = one_line(str(error))
     # Users' code may raise anything. The parent meets the same error and reports it.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,20 @@ def test_two_policies_of_one_name_are_refused_if_a_sessions_version_tells_them_a
         with pytest.raises(LabelError, match=f"{pair[0]} and {pair[1]} would have the same name in tables"):
             open_policies(pair)
     assert len(open_policies((more, more))) == len(open_policies(("codex", "codex"))) == 1
+
+
+@pytest.mark.parametrize("said", [None, ["budget"], {"budget": "40000"}, {"budget": float("nan")}, {1: 2}, 1 / 3])
+def test_limits_that_are_no_numbers_of_tokens_are_told_before_anything_is_replayed(
+    said: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass
+    class Unlimited(Policy):
+        def limits(self) -> Any:
+            return said
+
+    monkeypatch.setitem(registry.classes, "unlimited", Unlimited)
+    with pytest.raises(ContractError, match=r"unlimited: limits must return tokens by name, as \{'budget': 40000\}: V"):
+        open_policy("fifo:budget=50+unlimited")
 
 
 def test_what_a_policy_is_unless_it_says_otherwise() -> None:
