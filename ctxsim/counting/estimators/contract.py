@@ -1,7 +1,7 @@
 """Checks that an estimator, built in or a user's, keeps the contract on which policies rely."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any
 
 import msgspec
@@ -35,7 +35,9 @@ def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript
         for transcript in transcripts:
             name = transcript.name
             items = [(f"{name}, item {item.place} ({item.kind})", "item", (item,)) for item in transcript.items]
-            yield from _answers([(f"{name}, the head", "head", (transcript.head,)), *items], create)
+            messages = [list(its) for _, its in groupby(transcript.items, key=lambda item: item.message)]
+            whole = (f"{name}, its messages", "messages", (messages, transcript.head.system))
+            yield from _answers([(f"{name}, the head", "head", (transcript.head,)), *items, whole], create)
             yield from _requests(create, transcript)
     except ContractError as error:
         yield str(error)

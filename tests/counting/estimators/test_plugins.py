@@ -106,7 +106,8 @@ def test_a_broken_estimator_is_caught(name: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(imports + MINE.replace("return (len(text) + 1) // 2 + self.extra", body))
     done = ctxsim("check", "estimator", "bad.py:Half", cwd=tmp_path)
     assert done.returncode == 1
-    assert message in done.stderr and "1 violation" in done.stdout
+    several = name in ("dice", "memory")
+    assert message in done.stderr and f"{'1,054 violations' if several else '1 violation'}\n" in done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(set(BROKEN) - {"dice", "memory"}))
@@ -128,6 +129,14 @@ MOMENTS = {
     "meddles": (
         "def request(self, head, size, items, reported): reported.outputs[-1] = 1; return size",
         "changed what was reported to it",
+    ),
+    "messages": (
+        "def messages(self, messages, system=''): return -1",
+        "`messages` returned -1; it must return a whole",
+    ),
+    "messages in turn": (
+        "def messages(self, messages, system=''): Half.asked = getattr(Half, 'asked', 0) + 1; return Half.asked",
+        "sample, its messages: 1, then 2, and 3 from a fresh object",
     ),
 }
 
