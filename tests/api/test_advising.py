@@ -41,6 +41,9 @@ def test_what_to_construct_is_tried_near_the_best_and_with_the_other_arguments_o
     assert heard == [2, 2], "each source is replayed twice"
     assert (found.framework, found.amount) == ("pydantic-ai", "tokens") and found.share is not None
     assert found.share.value == pytest.approx(found.take.tokens / found.now.tokens) and found.share.value < 1
+    rows = found.frame().to_dict("list")
+    assert rows["advised"] == [False, True] and rows["policy"] == [found.now.policy, found.policy]
+    assert rows["tokens"] == [found.now.tokens, found.take.tokens] and rows["refused"] == [0, 0]
 
 
 def test_goals_and_frameworks_are_known_before_anything_runs() -> None:

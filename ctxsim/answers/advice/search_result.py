@@ -1,7 +1,10 @@
 """The result of a search over one agent's settings: current settings and cost, what to set, and what else was tried."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,7 +21,11 @@ from ctxsim.policies.agents.given import Given, hindrances, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.versions import dotted, order_of
 from ctxsim.results import Run
+from ctxsim.results.frames import frame_of
 from ctxsim.results.run_info import Recorder
+
+if TYPE_CHECKING:
+    import pandas
 
 Settings = tuple[Given, ...]
 """Settings that are tried together."""
@@ -68,6 +75,14 @@ class Framed(msgspec.Struct, frozen=True):
     share: Share | None
     tried: int
     sampled: bool = False
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for what is used now and one for what to use: policy, amount, share kept, refused calls."""
+        return frame_of(
+            {"framework": self.framework, "advised": advised, "policy": one.policy,
+             self.amount: one.size(self.amount), "kept": one.kept.value if one.kept else None, "refused": one.refused}
+            for advised, one in ((False, self.now), (True, self.take))
+        )  # fmt: skip
 
 
 class AgentAdvice(msgspec.Struct, frozen=True):
