@@ -80,13 +80,12 @@ class Bill(msgspec.Struct, frozen=True):
 
     def frame(self, by: By = "project") -> Frame:
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
+        kinds, others = ("read", "write", "plain", "output"), ("usd_recorded", "usd_listed", "unpriced")
         return frame_of(
-            [
-                {by: name, "sessions": len(one.sessions), "responses": one.responses,
-                 **{kind: one.told(kind) for kind in ("read", "write", "plain", "output")},
-                 "usd_recorded": one.usd_recorded, "usd_listed": one.usd_listed, "unpriced": one.unpriced}
-                for name, one in self.by(by).items()
-            ]
+            ({by: name, "sessions": len(one.sessions), "responses": one.responses,
+              **{kind: one.told(kind) for kind in kinds}, **{key: getattr(one, key) for key in others}}
+             for name, one in self.by(by).items()),
+            [by, "sessions", "responses", *kinds, *others],
         )  # fmt: skip
 
 
@@ -138,7 +137,7 @@ class Unpaired(msgspec.Struct, frozen=True):
 
     def frame(self) -> Frame:
         """Return a row for each figure."""
-        return frame_of(self.differences)
+        return frame_of(self.differences, Difference)
 
 
 @checks_arguments

@@ -89,7 +89,7 @@ class Endpoint(ExitStack):
         """Return a row for each request so far: session, kind, step, status, tokens, output, what was kept or cut."""
         columns = ("session", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut",
                    "inserted", "dropped", "compacted", "retry")  # fmt: skip
-        return frame_of({name: getattr(one, name) for name in columns} for one in self.requests)
+        return frame_of(({name: getattr(one, name) for name in columns} for one in self.requests), columns)
 
 
 @checks_arguments

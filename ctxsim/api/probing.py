@@ -28,7 +28,7 @@ class SettingChecks(msgspec.Struct, frozen=True):
 
     def frame(self) -> Frame:
         """Return a row for each version."""
-        return frame_of(self.checks)
+        return frame_of(self.checks, SettingCheck)
 
 
 @checks_arguments

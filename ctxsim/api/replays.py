@@ -38,12 +38,13 @@ class Transcripts(list[Transcript]):
     def frame(self) -> pandas.DataFrame:
         """Return a row for each transcript: name, format, model, calls, items, calls with usage, parent, notes."""
         return frame_of(
-            {
+            ({
                 "transcript": one.name, "format": one.format, "model": one.model, "calls": len(one.calls),
                 "items": len(one.items), "calls_with_usage": sum(call.usage is not None for call in one.calls),
                 "parent": one.parent, "notes": "; ".join(one.notes),
             }
-            for one in self
+            for one in self),
+            ("transcript", "format", "model", "calls", "items", "calls_with_usage", "parent", "notes"),
         )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ class Validation(msgspec.Struct, frozen=True):
 
     def frame(self) -> Frame:
         """Return the scores, a row for each format and model."""
-        return frame_of(self.scores)
+        return frame_of(self.scores, Score)
 
 
 @checks_arguments

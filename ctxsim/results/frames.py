@@ -113,11 +113,17 @@ def frame(table: str, rows: Sequence[msgspec.Struct]) -> Frame:
     return arrow_batch(TABLES[table][0], rows).to_pandas()
 
 
-def frame_of(rows: Iterable[msgspec.Struct | dict[str, Any]]) -> Frame:
-    """Return rows of any type as a frame, a column for each of their fields or keys."""
+def frame_of(
+    rows: Iterable[msgspec.Struct | dict[str, Any]], columns: type[msgspec.Struct] | Sequence[str] = ()
+) -> Frame:
+    """Return rows of any type as a frame, a column for each of their fields or keys.
+
+    `columns`: the rows' type, or their keys. A frame without a row has these columns too.
+    """
     import pandas
 
-    return pandas.DataFrame(row if isinstance(row, dict) else msgspec.structs.asdict(row) for row in rows)
+    made = [row if isinstance(row, dict) else msgspec.structs.asdict(row) for row in rows]
+    return pandas.DataFrame(made, columns=getattr(columns, "__struct_fields__", columns) or None)
 
 
 _CODES = {"string": "s", "int64": "q", "double": "d", "bool": "?"}

@@ -139,3 +139,19 @@ def test_a_number_and_a_head_choose_what_is_replayed(logs: Path) -> None:
     fitted, bare = (ctxsim.replay(logs / "rollout-1.jsonl", head=head) for head in ("fitted", "none"))
     assert fitted.calls.tokens_sent.sum() > bare.calls.tokens_sent.sum()
     assert ctxsim.scenario("one-prompt") == ctxsim.scenario(Path("one-prompt")) == load_scenario("one-prompt")
+
+
+def test_frames_without_a_row_have_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "Any mail?"}]')
+    one = ctxsim.read(tmp_path)
+    with ctxsim.serve("one-prompt") as endpoint:
+        frames = [endpoint.frame(), ctxsim.Transcripts().frame(), ctxsim.bill([], index=False).frame("week")]
+    frames += [ctxsim.compactions(one).frame(), ctxsim.validate(one).frame()]
+    assert [len(frame) for frame in frames] == [0] * 5
+    firsts = [list(frame.columns)[:2] for frame in frames]
+    assert firsts == [
+        ["session", "number"], ["transcript", "format"], ["week", "sessions"], ["transcript", "root"],
+        ["format", "model"],
+    ]  # fmt: skip
+    made = ctxsim.Transcripts(one * 2).frame()
+    assert list(made.columns) == list(frames[1].columns) and len(made) == 2

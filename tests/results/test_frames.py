@@ -98,6 +98,8 @@ def test_frames_are_as_if_read_from_a_file() -> None:
                                            "scheduled_usd": 2.0}  # fmt: skip
     assert frame_of([ROWS[0], {"name": "b", "more": 7}]).to_dict("list")["name"] == ["a", "b"]
     assert list(frame_of([ROWS[0], {"more": 7}]).columns) == ["name", "number", "share", "kept", "more"]
+    assert list(frame_of([], Small).columns) == list(frame_of(ROWS, Small)) == ["name", "number", "share", "kept"]
+    assert list(frame_of(iter([]), ("a", "b")).columns) == ["a", "b"] and frame_of([]).empty
 
 
 def test_csv_is_the_header_and_a_line_for_each_row(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Compactions(msgspec.Struct):
 
     def frame(self) -> Frame:
         """Return a row for each compaction: the columns of docs/columns.md."""
-        return frame_of(self.compactions)
+        return frame_of(self.compactions, CompactionRow)
 
 
 def score(transcript: Transcript, beside: bool = True) -> Compactions:
