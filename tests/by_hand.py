@@ -94,8 +94,8 @@ class Driven:
 
     def request(self) -> View | Stop:
         """What the policy sends."""
-        asked = self.moments.before_call()
-        return asked.stop or asked.view
+        view, stop = self.moments.before_call()
+        return stop or view
 
     def sent(self) -> list[str]:
         """The texts that the policy sends; an AssertionError if it stops."""

@@ -114,19 +114,19 @@ def sent(
     for call in transcript.calls:
         for item in transcript.items[joined : call.start]:
             moments.join([item])
-        request = moments.before_call()
-        view, attempts, gave_up = request.view, 0, not last_try
-        while request.stop is None and limit is not None and limit(view) and attempts < 50:
+        view, stop = moments.before_call()
+        attempts, gave_up = 0, not last_try
+        while stop is None and limit is not None and limit(view) and attempts < 50:
             smaller = next((acted for acted, _ in moments.on_overflow(view, Overflow("too long", window))), None)
             if smaller is None:
                 gave_up = True
                 break
             view, attempts = smaller, attempts + 1
-            if request.lasting:
+            if moments.lasting:
                 moments.view = view
         refused = gave_up and limit is not None and limit(view)
         shown = in_a_row(messages(view), merged)
-        yield None if request.stop or refused else [as_row(message) for message in shown]
+        yield None if stop or refused else [as_row(message) for message in shown]
         response = transcript.items[call.start : call.end]
         for item in response:
             moments.join([item])

@@ -48,7 +48,8 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in known.bind(*given, **named).arguments.items():
             parameter = known.parameters[name]
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                kind = eval(parameter.annotation, function.__globals__)
+                kind = parameter.annotation
+                kind = eval(kind, function.__globals__) if isinstance(kind, str) else kind
                 if not _fits(value, kind):
                     if get_origin(kind) is Literal and isinstance(value, str):
                         raise unknown(name, value, get_args(kind))

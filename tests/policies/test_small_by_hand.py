@@ -147,9 +147,9 @@ def test_what_the_recorded_agent_did_happens_at_its_calls() -> None:
     assert driven.sent() == ["task", "{}", CLEARED, "{}", "two"]
     driven.says("so far")
     # A call that was kept goes with its result, which is before the fifth place as well.
-    before = driven.moments.before_call()
-    assert [item.text for item in before.view] == ["First.", "Second.", "so far"]
-    assert before.view[0].sources == (0, 1, 2, 4), "the first item too, and not the call that stayed"
+    before, _ = driven.moments.before_call()
+    assert [item.text for item in before] == ["First.", "Second.", "so far"]
+    assert before[0].sources == (0, 1, 2, 4), "the first item too, and not the call that stayed"
     reasons = {made.edit.reason for made in driven.moments.tally.edits}
     assert reasons == {"cleared by the recorded agent", "compacted by the recorded agent (auto)"}
     nameless = Driven("recorded", 1_000)

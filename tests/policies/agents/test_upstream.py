@@ -118,7 +118,7 @@ def compared(trace: str, label: str) -> tuple[int, int]:
             for item in (item for message in messages[joins:there] for item in message):
                 moments.join([item])
             joins = there
-            sent = joined(rows(conversation["system"], moments.before_call().view))
+            sent = joined(rows(conversation["system"], moments.before_call()[0]))
             upstream = [tuple(row) for row in call["out"]]
             equal += merged(sent) == merged(upstream) if label.startswith("openhands") else sent == upstream
             tried += 1
