@@ -75,6 +75,27 @@ def test_a_request_without_tools_or_answer() -> None:
     assert exchange(Span("t", "s", "", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
 
 
+def test_blocks_of_thought_and_pictures() -> None:
+    sent, back = "llm.input_messages.0.message", "llm.output_messages.0.message"
+    blocks = (sent, 0, "image", ""), (sent, 1, "text", "Go."), (back, 0, "thinking", "Hm."), (back, 1, "tool_use", "x")
+    held = {f"{of}.contents.{n}.message_content.{key}": value for of, n, kind, text in blocks
+            for key, value in (("type", kind), ("text", text))}  # fmt: skip
+    held |= {f"{sent}.contents.0.message_content.image.image.url": "data:", f"{sent}.role": "user"}
+    found = told(**held, **{f"{back}.contents.2.message_content.text": "Yes."})
+    ((picture, text),) = (one.parts for one in found.request.said)
+    assert [one.kind for one in picture.media] == ["image"] and (text.kind, text.text) == ("user", "Go.")
+    assert [(part.kind, part.text) for part in found.reply] == [("reasoning", "Hm."), ("assistant", "Yes.")]
+
+
+def test_files_of_a_message_are_media_by_their_modality() -> None:
+    files = [{"type": "blob", "modality": "image"}, {"type": "uri", "modality": "audio"}, {"type": "file"}]
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "Yes."}]}]
+    sent = json.dumps([{"role": "user", "parts": files}])
+    found = told(**{"gen_ai.input.messages": sent, "gen_ai.output.messages": json.dumps(said)})
+    media = [each.kind for one in found.request.said for part in one.parts for each in part.media]
+    assert media == ["image", "audio", "file"]
+
+
 def test_messages_in_a_row_are_one_response() -> None:
     row = [("user", "Go."), ("assistant", "One."), ("assistant", "Two."), ("user", "On."), ("user", "Now.")]
     sent = {f"llm.input_messages.{n}.message.{name}": value for n, message in enumerate(row)
