@@ -29,7 +29,7 @@ def any_row(row: CallRow, rng: Random) -> CallRow:
     given["status"] = rng.choice(["ok", "ok", "ok", "overflow", "rate_limited", "invalid_pairs", "stopped"])
     given["trigger"] = rng.choice(["", "false-safe", "false-alarm"])
     given["tokens_removed"] = rng.randint(-3, 3)
-    given["wait_s"] = rng.random()
+    given["wait_s"], given["tokens_cache_read"] = rng.random(), rng.randint(0, 50)
     given |= {name: rng.random() if rng.random() < 0.97 else None for name in DOLLARS}
     for kind in ("strict", "values", "loose", "fresh", "carried", "user"):
         needed = rng.choice([0, rng.randint(1, 5)])
@@ -66,5 +66,8 @@ def test_a_summary_says_what_its_rows_say(seed: int) -> None:
     assert found["false_safe_calls"] == sum(row.trigger == "false-safe" for row in rows)
     assert found["calls_with_aged_needs"] == sum(row.refs_needed_strict > 0 for row in rows)
     shares = [row.refs_kept_strict / row.refs_needed_strict for row in rows if row.refs_needed_strict]
+    shown = ("cost_vs_keep_all", "cache_hit_ratio", "wait_s", "estimate_bias", "estimate_mape", "estimate_p95")
+    assert all(found[name] == round(found[name], 6) for name in shown if found[name] is not None)
+    assert found["tokens_growth_per_call"] == round(found["tokens_growth_per_call"], 3)
     assert found["survival"] == mean_survival(of, "strict")
     assert found["survival"] == (round(sum(shares) / len(shares), 6) if shares else None)
