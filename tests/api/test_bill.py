@@ -136,6 +136,10 @@ def test_two_sets_of_sessions_are_compared_by_rules(tmp_path: Path) -> None:
     assert "calls" in {one.figure for one in found.differences if not one.changed}
     with pytest.raises(CtxsimError, match="nothing for --fail-if to judge: too few sessions have cost_per_call"):
         compare_unpaired(_unpriced(before), after, ["cost_per_call > 1%"], index=False)
+    for rule, unit, meant in (("head < -2.5", "per cent", "head < -2.5%"),
+                              ("compactions > 1%", "a number", "compactions > 1")):  # fmt: skip
+        with pytest.raises(CtxsimError, match=f"changes by {unit}: write '{meant}'"):
+            compare_unpaired(before, after, [rule])
 
 
 def _unpriced(folder: Path) -> Path:
