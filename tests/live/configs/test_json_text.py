@@ -19,6 +19,8 @@ from ctxsim.live.configs.json_text import edited
         ('{"a": 1, "b": [1, 2]}', ("a",), "ß", '{"a": "ß", "b": [1, 2]}'),
         ('{"a": 1, "b": [1, 2]}', ("b", 1), 5, '{"a": 1, "b": [1, 5]}'),
         ('{"a": {"b": null}} // x', ("a", "b"), True, '{"a": {"b": true}} // x'),
+        ('{"a":12,"b":[1,34]}', ("a",), 5, '{"a":5,"b":[1,34]}'),
+        ('{"a":12,"b":[1,34]}', ("b", 1), 5, '{"a":12,"b":[1,5]}'),
         # A new key on one line, with the tables on the way to it.
         ('{"a": 1}', ("ß",), 2, '{"ß": 2, "a": 1}'), ('{"a": 1}', ("b", "c", "d"), 2, '{"b": {"c": {"d": 2}}, "a": 1}'),
         # On a line of its own, indented as the others are, by blanks or tabs.
