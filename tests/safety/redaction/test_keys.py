@@ -20,7 +20,7 @@ from ctxsim.report.page import write_page
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
-from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Secrets, kind_of, likely_keys, marked
+from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Found, Secrets, _apart, kind_of, likely_keys, marked
 from ctxsim.safety.redaction.keys import lines as lines_of_key
 
 BODY = "Q7wErTy9uIoPaSdFgHjKlZxCvBnM4q2WeRtYuIoPaSdFgHjKlZxCvBnM5Q7wErTy9uIoP"
@@ -275,3 +275,8 @@ def test_the_command_warns_and_says_how_to_keep_them(tmp_path: Path) -> None:
         assert TOKEN not in ran.stdout + ran.stderr
         page = ctxsim("report", f"out{len(more)}", cwd=tmp_path)
         assert f"warning: 2 likely keys in the transcripts (1 GitHub, 1 private key): {done}" in page.stderr
+
+
+def test_secrets_that_overlap_are_one_and_those_that_touch_are_two() -> None:
+    first, second, third = Found("A", 0, 5), Found("B", 5, 9), Found("C", 8, 12)
+    assert _apart([third, second, first]) == [first, Found("B", 5, 12)]
