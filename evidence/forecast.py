@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pandas
 
+from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import come
 from ctxsim.answers.forecast.ranges import DAY, LEAST, interval
 from ctxsim.answers.forecast.sessions import Next, Sessions
@@ -30,14 +31,15 @@ def main(folders: list[str]) -> None:
         amounts = found.recorded.amounts
         values = pandas.Series(amounts.get("usd", amounts["tokens"])).clip(lower=1e-9)
         spreads.append((project, len(values), round(float(values.map(math.log).std()), 2)))
-    table = pandas.DataFrame(rows)
+    table = pandas.DataFrame(rows, columns=["project", *Tried.__struct_fields__])
     table["width"] = table.high / table.low
     kinds = ["held", "plain_held", "score", "plain"]
     by = table.groupby(["far", "level", "ahead"])
     print(by[kinds].mean().join(by.width.median()).join(by.size().rename("forecasts")).round(3).to_string())
     sure = table[table.level == 90].astype({"held": float})
     print(sure.pivot_table(index="project", columns="ahead", values="held").round(2).to_string())
-    print(pandas.DataFrame(days).groupby(["days", "project"]).held.agg(["mean", "size"]).round(2).to_string())
+    of_days = pandas.DataFrame(days, columns=["project", "days", "held"]).groupby(["days", "project"])
+    print(of_days.held.agg(["mean", "size"]).round(2).to_string())
     print(pandas.DataFrame(spreads, columns=["project", "sessions", "deviation of logarithms"]).to_string(index=False))
 
 
