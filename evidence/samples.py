@@ -1,9 +1,9 @@
 """How far a sample is off its folder: `python -m evidence.samples RUN [--sample 60] [--seeds 200]`.
 
 RUN is a finished bench of a whole folder. Samples are drawn from its rows and evaluated as by `bench --sample`, once
-for each seed; nothing is replayed. The same is done with plain random sampling. A row has the policy's saving over all
-transcripts; the mean error of the estimated saving in points, its root mean square and the largest; how many intervals
-hold the folder's saving; and their mean width.
+for each seed; nothing is replayed. The same is done with plain random sampling. A row has the share of keep-all's
+dollars that the policy costs, or the mean that it kept, over all transcripts; the mean error of the estimate in points,
+its root mean square and the largest; how many intervals hold the folder's figure; and their mean width.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxsim.answers.advice.sampled import reach
+from ctxsim.answers.advice.sampled import ends
 from ctxsim.results import read_run
 from ctxsim.results.run_info import is_nothing
 from ctxsim.runs.sizes import draw, inclusion
@@ -39,31 +39,42 @@ def main() -> None:
     by_size = inclusion(sizes, asked.sample)
     alike = np.full(len(sizes), asked.sample / len(sizes))
     say(f"{len(sizes)} transcripts, {asked.sample} drawn, {asked.seeds} seeds\n")
-    say("| drawn by | policy | saving | mean error | root mean square | largest | intervals that hold it | width |")
-    say("|---|---|--:|--:|--:|--:|--:|--:|")
+    say(
+        "| drawn by | policy | figure | true | mean error | root mean square | largest | intervals that hold it | width |"
+    )
+    say("|---|---|---|--:|--:|--:|--:|--:|--:|")
     for how, probabilities in (("keep-all's dollars", by_size), ("chance alone", alike)):
-        for label in run.labels:
-            if not is_nothing(label):
-                row(how, label, run.of(label).cost_usd.to_numpy(dtype=float), usd, probabilities, asked.seeds)
+        for label in filter(lambda one: not is_nothing(one), run.labels):
+            rows = run.of(label)
+            paid, kept = rows.cost_usd.to_numpy(dtype=float), rows.survival.to_numpy(dtype=float)
+            row(f"| {how} | `{label}` | dollars", paid, usd, probabilities, asked.seeds)
+            row(
+                f"| {how} | `{label}` | kept",
+                kept,
+                np.where(np.isnan(kept), np.nan, 1.0),
+                probabilities,
+                asked.seeds,
+                within=True,
+            )
 
 
-def row(how: str, label: str, usd: np.ndarray, whole: np.ndarray, probabilities: np.ndarray, seeds: int) -> None:
-    """Print how far the estimates of one policy are off."""
-    paid, kept = np.nan_to_num(usd), np.nan_to_num(whole)
-    saving = 1 - paid.sum() / kept.sum()
+def row(
+    name: str, parts: np.ndarray, whole: np.ndarray, probabilities: np.ndarray, seeds: int, within: bool = False
+) -> None:
+    """Print how far the estimates of one figure are off."""
+    own, of = np.nan_to_num(parts), np.nan_to_num(whole)
+    true = own.sum() / of.sum()
     errors, widths, held = [], [], 0
     for seed in range(seeds):
         drawn = draw(probabilities, seed)
         taken = probabilities[drawn]
-        parts, of = paid[drawn] / taken, kept[drawn] / taken
-        ratio = parts.sum() / of.sum()
-        wide = reach(parts - ratio * of, float(of.sum()), taken) or 0.0
-        errors.append(1 - ratio - saving)
-        widths.append(2 * wide)
-        held += abs(errors[-1]) <= wide
+        low, high = ends(own[drawn] / taken, of[drawn] / taken, taken, within) or (0.0, np.inf)
+        errors.append((own[drawn] / taken).sum() / (of[drawn] / taken).sum() - true)
+        widths.append(high - low)
+        held += low - 1e-9 <= true <= high + 1e-9
     off = 100 * np.asarray(errors)
     say(
-        f"| {how} | `{label}` | {100 * saving:.1f} % | {off.mean():+.2f} | {np.sqrt((off**2).mean()):.2f} "
+        f"{name} | {100 * true:.1f} % | {off.mean():+.2f} | {np.sqrt((off**2).mean()):.2f} "
         f"| {np.abs(off).max():.1f} | {100 * held / seeds:.0f} % | {100 * np.mean(widths):.1f} |"
     )
 

@@ -22,7 +22,7 @@ def ends(resamples: npt.NDArray[np.float64], sessions: int) -> tuple[float, floa
     return float(low), float(high)
 
 
-def student(freedom: int) -> float:
+def student(freedom: float) -> float:
     """Return the 97.5th percentile of Student's t, to a hundredth from four degrees of freedom on (Cornish and Fisher).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
@@ -34,4 +34,4 @@ def student(freedom: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
+    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))

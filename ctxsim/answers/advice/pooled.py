@@ -198,10 +198,10 @@ class Pooled:
         if self.value(label, share) is None:
             return np.full(len(self._drawn) if self._taken is None else DRAWS, np.nan)
         if self._taken is not None:
-            reach = self._of_this_folder(label, share, None)
-            if reach is None:
+            found = self._of_this_folder(label, share, None)
+            if found is None:
                 return np.full(DRAWS, np.nan)
-            low, high = reach
+            low, high = found
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         return self._shares(self._drawn, label, share, self._noise)
@@ -223,11 +223,9 @@ class Pooled:
         if self.value(label, share) is None:
             return None
         if self._taken is not None:
-            reach = self._of_this_folder(label, share, other)
-            if reach is None or other is not None:
-                return reach
-            # No share is below 0, and `kept` isn't above 1.
-            return max(0.0, reach[0]), min(1.0 if share == "kept" else np.inf, reach[1])
+            ends = self._of_this_folder(label, share, other)
+            # No share is below 0.
+            return ends if ends is None or other is not None else (max(0.0, ends[0]), ends[1])
         if not self.has_next:
             return None
         found = self.draws(label, share)
@@ -239,11 +237,10 @@ class Pooled:
         of, parts = self.sums[label][SHARES[share]], self.sums[label][share]
         if other is not None:
             parts = parts - self.sums[other][share]
-        middle = float(parts.sum() / of.sum())
         # In a sample each transcript counts as a session.
-        taken = self._taken[np.argsort(self._session)]
-        reach = sampled.reach(parts - middle * of, float(of.sum()), taken)
-        return None if reach is None else (middle - reach, middle + reach)
+        ends = sampled.ends(parts, of, self._taken[np.argsort(self._session)], share == "kept" and other is None)
+        # What is done now is known: it costs what it costs.
+        return (1.0, 1.0) if ends and label == self.nothing and np.array_equal(parts, of) else ends
 
     def share(self, label: str, share: str) -> Share | None:
         """Return one of SHARES with its interval; None if it isn't known."""

@@ -1,4 +1,4 @@
-"""Estimates from a sample: Student's t by its tables, and an error worked by hand."""
+"""Estimates from a sample: intervals worked by hand, and the folder's amounts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,40 @@ from made_runs import made_run
 
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.answers.advice.sampled import probabilities, reach
+from ctxsim.answers.advice.sampled import ends, probabilities
 from ctxsim.answers.advice.verdict import usd, verdict
 from ctxsim.recorded.resampled import student
 from ctxsim.results.run_info import Drawn, Sample
 
 
-def test_an_error_by_hand() -> None:
-    # Weights (1 - p) x 3 / 2: 3/4, 3/4 and 9/8; what was certain adds nothing. The weighted mean of 4, -2 and 1 is
-    # (3 - 1.5 + 1.125) / 2.625 = 1. Squares: 9 x 3/4 + 9 x 3/4 + 0 = 13.5. Of a total of 50.
-    residuals, taken = np.array([4.0, 99.0, -2.0, 1.0]), np.array([0.5, 1.0, 0.5, 0.25])
-    assert reach(residuals, 50.0, taken) == pytest.approx(student(2) * 13.5**0.5 / 50)
-    assert reach(residuals, 50.0, np.ones(4)) == 0.0
-    assert reach(residuals, 50.0, np.array([0.5, 1.0, 1.0, 1.0])) is None
+def test_an_interval_by_hand() -> None:
+    # Shares of 5 of 10. Residuals 1, -1 and 1 of those drawn by chance, each from the ratio without it: / .8; what was
+    # certain adds nothing. Weights (1 - p) x 3 / 2 = .75, so .75 x 1.25^2 x (3 - 1/3) = 3.125. Half a transcript of 1
+    # (half of 2, as half of them was drawn) that saved a fifth: .2^2 / 2 = .02.
+    wholes, taken = np.array([2.0, 4.0, 2.0, 2.0]), np.array([0.5, 1.0, 0.5, 0.5])
+    parts = np.array([2.0, 1.0, 0.0, 2.0])
+    off = student(2) * 3.145**0.5 / 10
+    assert ends(parts, wholes, taken) == pytest.approx((0.5 - off, 0.5 + off))
+    # With that half the share is 5.4 of 10.5. Wilson's ends: as far off the share as a yes or no varies there.
+    for end in ends(parts, wholes, taken, within=True) or ():
+        assert 0 < end < 1 and (end - 0.5) ** 2 == pytest.approx(off**2 / (5.4 / 10.5 * 5.1 / 10.5) * end * (1 - end))
+    assert ends(parts, wholes, np.ones(4)) == (0.5, 0.5)
+    assert ends(parts, wholes, np.array([0.5, 1.0, 1.0, 1.0])) is None
+    assert ends(np.array([1.0, 4.0, 0.0, 0.0]), np.array([2.0, 4.0, 0.0, 0.0]), taken) is None
+
+
+def test_a_policy_that_has_not_acted_in_the_sample_may_in_the_folder() -> None:
+    wholes, taken = np.array([2.0, 4.0, 2.0, 2.0]), np.array([0.5, 1.0, 0.5, 0.5])
+    off = student(2) * 0.02**0.5 / 10
+    assert ends(wholes, wholes, taken) == pytest.approx((1 - off, 1 + off))
+    # 1 less .1 of 10.5.
+    low = 1 / (1 + off**2 / (0.1 / 10.5 * 10.4 / 10.5))
+    assert ends(wholes, wholes, taken, within=True) == pytest.approx((low, 1.0)) and low < 1 - off
+    # One that weighs nearly all says as much as one: no less than one degree of freedom.
+    heavy = ends(np.array([90.0, 1.0]), np.array([90.0, 1.0]), np.array([0.5, 0.5]))
+    assert heavy is not None and heavy[1] - 1 == pytest.approx(
+        student(1) * (0.5 * (0.2 * 0.5 * 8101 / 91) ** 2) ** 0.5 / 91
+    )
 
 
 def sample(*drawn: float, usd: float | None = 50.0) -> Sample:
@@ -55,10 +76,10 @@ def test_amounts_of_a_sample_are_those_of_its_folder(tmp_path: Path) -> None:
     assert found.total("keep-all", "usd") == pytest.approx(50) and found.total("mask", "calls") == pytest.approx(400)
     assert found.total("mask", "tokens") == pytest.approx(100_000 * 4_300 / 15_000)
     assert found.total("mask", "refused") == pytest.approx(2 * 400 / 70)
-    # Residuals of dollars, each by its probability: 1 - 2 x 8/13 and so on; the third was certain.
-    residuals = np.array([1 - 2 * 8 / 13, 4 - 8 * 8 / 13])
-    off = reach(residuals * 50 / 13, 50.0, np.array([0.5, 0.25]))
-    assert off is not None
+    # Dollars by probability, of 50; the third was certain.
+    reach = ends(np.array([1.0, 4.0, 3.0]) * 50 / 13, np.array([2.0, 8.0, 3.0]) * 50 / 13, np.array([0.5, 0.25, 1.0]))
+    assert reach is not None
+    off = reach[1] - 8 / 13
     assert found.interval("mask", "usd") == pytest.approx((max(0.0, 8 / 13 - off), 8 / 13 + off))
     assert found.interval("mask", "usd", "keep-all") == pytest.approx((8 / 13 - 1 - off, 8 / 13 - 1 + off))
     assert found.draws("mask", "usd").mean() == pytest.approx(8 / 13, abs=0.1 * off)
