@@ -25,6 +25,7 @@ from ctxsim.answers.validation.validation import Compared, compare
 from ctxsim.counting.tokenizers import bare, tokenizer_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
+from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.provider.prices import Loss
 from ctxsim.simulator.provider.priors import Factor, HeadPrior
 from ctxsim.simulator.provider.vendor import vendor_of
@@ -55,10 +56,13 @@ def measured(*folders: str) -> Iterator[list[Measured]]:
     for source in sources(*folders):
         try:
             for transcript in read_source(source):
-                times = [call.time_s for call in transcript.calls]
+                # Calls are numbered within their segment.
+                segments = [one.transcript for one in as_sent(transcript, by_cost=True)]
+                times = {segment.name: [call.time_s for call in segment.calls] for segment in segments}
                 found = []
                 for one in compare(transcript, misses="none", by_cost=True):
-                    now, before = times[one.call - 1], times[one.call - 2] if one.call > 1 else None
+                    now = times[one.transcript][one.call - 1]
+                    before = times[one.transcript][one.call - 2] if one.call > 1 else None
                     found.append(Measured(one, None if now is None or before is None else max(0.0, now - before)))
                 if found:
                     yield found

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxsim.answers.validation.validation import Compared
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.prices import expected_loss, load_losses
 from ctxsim.simulator.provider.priors import (
     head_prior,
@@ -11,7 +14,9 @@ from ctxsim.simulator.provider.priors import (
     tokens_per_counted,
     tokens_per_default,
 )
-from evidence.priors import Measured, factors, family, heads, losses, public
+from ctxsim.transcript import Usage
+from evidence import priors
+from evidence.priors import Measured, factors, family, heads, losses, measured, public
 
 
 def session(name: str, model: str, counted: list[int], recorded: list[int], reads: list[int]) -> list[Measured]:
@@ -52,6 +57,20 @@ def test_a_loss_has_an_interval_as_wide_as_its_sessions_are_few() -> None:
     (one,) = losses([GROWN])
     assert (one.vendor, one.gap_s, one.mean, one.calls, one.sessions) == ("google", 10.0, 0.25, 2, 1)
     assert one.low < 0.05 and one.high > 0.8
+
+
+def test_a_pause_is_that_before_the_call_also_behind_a_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Assembly("s.jsonl")
+    for n, time_s in enumerate((0.0, 7.0, 1_000.0, 1_040.0)):
+        if n == 2:
+            made.compacted("auto", ["We read files."], (), 167_000, 2_000)
+        made.user("Go on.")
+        usage = Usage(9_000 + 100 * n, 5, 8_000)
+        made.response([Part("assistant", "Fine.")], usage, time_s=time_s, model="claude-opus-4-6")
+    monkeypatch.setattr(priors, "sources", lambda *_: ["s.jsonl"])
+    monkeypatch.setattr(priors, "read_source", lambda _: [made.transcript()])
+    (found,) = measured("recordings")
+    assert [(one.call.call, one.gap_s) for one in found] == [(1, None), (2, 7.0), (1, None), (2, 40.0)]
 
 
 def test_names_lose_date_and_prefix() -> None:
