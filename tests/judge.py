@@ -98,8 +98,9 @@ class Judge:
             return "rate_limited", 1, 0.0
         wait_s = max(wait or 0.0 for wait in waits)
         if wait_s and limit.failed_requests_count:
-            self.buckets[0].take(demand, self.now_s)
-            wait_s = max(wait_s, self.buckets[0].wait_s(demand, self.now_s) or 0.0)
+            for bucket, asked in zip(self.buckets, [demand, *ones], strict=True):
+                bucket.take(asked, self.now_s)
+                wait_s = max(wait_s, bucket.wait_s(asked, self.now_s) or 0.0)
         self.delay_s += wait_s
         self.now_s += wait_s
         for bucket, asked in zip(self.buckets, [demand, *ones], strict=True):

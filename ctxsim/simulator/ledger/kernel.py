@@ -84,8 +84,8 @@ class Kernel:
         self._pairs = PairCheck()
         self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest, heads_only)
         limit = provider.rate_limit
-        self._tokens = Bucket(limit.tokens_per_minute) if limit else None
-        self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
+        quotas = (limit.tokens_per_minute, limit.requests_per_minute) if limit else ()
+        self._buckets = [Bucket(quota) for quota in quotas if quota]
         self._rule = load_vendor(provider.cache).cache
         self._caches: dict[str, Cache] = {}
         """By model: no model reads what another model wrote."""
@@ -146,24 +146,27 @@ class Kernel:
             wording = load_vendor(provider.vendor).overflow.message
             return Verdict("overflow", wording.format(tokens=f"{tokens:,}{plus}", window=f"{provider.window:,}"))
         limit = provider.rate_limit
-        if limit is None or self._tokens is None:
+        if limit is None:
             return OK
-        demand = limit.demand(self._matched(request)[0])
-        wait_s = self._tokens.wait_s(demand, self.now_s)
-        if wait_s is None:
-            capacity = limit.tokens_per_minute
+        demand, capacity = limit.demand(self._matched(request)[0]), limit.tokens_per_minute
+        if demand > capacity:
             return Verdict("rate_limited", f"{demand:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
-        if self._requests is not None:
-            wait_s = max(wait_s, self._requests.wait_s(1, self.now_s) or 0.0)
+        wait_s = self._wait_s(demand)
         if wait_s and limit.failed_requests_count:
-            self._tokens.take(demand, self.now_s)
-            wait_s = max(wait_s, self._tokens.wait_s(demand, self.now_s) or 0.0)
+            self._take(demand)
+            wait_s = self._wait_s(demand)
         self._delay_s += wait_s
         self.now_s += wait_s
-        self._tokens.take(demand, self.now_s)
-        if self._requests is not None:
-            self._requests.take(1, self.now_s)
+        self._take(demand)
         return Verdict("ok", "", int(wait_s > 0), wait_s)
+
+    def _wait_s(self, demand: int) -> float:
+        """Seconds until the buckets hold a request of so many tokens."""
+        return max(bucket.wait_s(n, self.now_s) or 0.0 for bucket, n in zip(self._buckets, (demand, 1), strict=False))
+
+    def _take(self, demand: int) -> None:
+        for bucket, n in zip(self._buckets, (demand, 1), strict=False):
+            bucket.take(n, self.now_s)
 
     def bill(self, leg: Leg) -> Bill:
         """Match the request with the cache, store it there, and return its bill with a call's output."""

@@ -22,7 +22,7 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`tokens_per_minute` is both the capacity of the bucket and its refill per minute; requests likewise.
 
     The vendor's rule for the demand of a request: whether cache reads count, how many tokens are reserved for output,
-    and whether a refused request takes its tokens.
+    and whether a refused request counts towards both.
     """
 
     tokens_per_minute: int

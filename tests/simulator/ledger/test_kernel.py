@@ -99,6 +99,8 @@ def test_of_torn_pairs_three_are_named(count: int, more: str) -> None:
     # One request a minute, whichever takes longer.
     (RateLimit(600, 1), [0.0, 60.0, 60.0], [0.0, 60.0, 120.0]), (RateLimit(600, 3), [0.0, 9.8, 49.8], [0.0, 9.8, 59.6]),
     (RateLimit(100_000, 2), [0.0, 0.0, 30.0], [0.0, 0.0, 30.0]),
+    # A refused request counts as one too: one too few, then one to gain.
+    (RateLimit(100_000, 2, failed_requests_count=True), [0.0, 0.0, 60.0], [0.0, 0.0, 60.0]),
 ])  # fmt: skip
 def test_a_request_waits_until_the_limit_holds_what_it_takes(
     limit: RateLimit, waits: list[float], clocks: list[float]
