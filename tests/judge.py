@@ -131,7 +131,7 @@ class Judge:
         if classes[0] < self.held:
             old = [one.tokens for one in request if one.item is None or one.item.order < new_from]
             readable = min(self.held, sum(old))
-            rewritten = max(0, readable - readable % self.cache.rule.step - classes[0])
+            rewritten = max(0, readable - readable % self.cache.step - classes[0])
             cause = self.cause(request) if rewritten else ""
         if self.provider.misses == "expected" and classes[0]:
             loss = expected_loss(self.provider.cache, self.now_s - self.billed_s)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.vendor import CacheRule, Framing
+from ctxsim.simulator.provider.vendor import CacheRule, Framing, first_fit
 from ctxsim.transcript import Head, Item
 
 ASKING = ("user", "tool_result", "summary", "note")
@@ -122,6 +122,7 @@ class Cache:
         self.rule, self.provider, self.framing = rule, provider, framing
         self.lifetime_s = rule.lifetime(provider.model, provider.long_cache)
         self.minimum = rule.minimum(provider.model)
+        self.step = first_fit(provider.model, rule.step_by_model, rule.step)
         self.marked: dict[tuple[Any, ...], float] = {}
         self.requests: list[tuple[list[Position], float]] = []
         self.used = False
@@ -194,7 +195,7 @@ class Cache:
         tokens = upto(request, longest - 1)
         if self.rule.partial_items and longest and longest == with_last < min(len(request), len(last)):
             tokens += self.inside(last[longest].item, request[longest].item)
-        read = tokens - tokens % self.rule.step
+        read = tokens - tokens % self.step
         read = read if read >= self.minimum else 0
         written = self.rule.paid_writes and total >= self.minimum
         return (read, total - read, 0) if written else (read, 0, total - read)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ctxsim.simulator.ledger.request import HEAD, Request, alike
 from ctxsim.simulator.provider.prices import Split
-from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule
+from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule, first_fit
 from ctxsim.transcript import RESPONSE_KINDS, Item
 
 
@@ -194,7 +194,7 @@ class PrefixCache(Cache):
         """The item of the last request stored here behind those positions."""
         self._branches: dict[int, _Branch] = {}
         """By the identity of a branch's first position, the oldest first. The last request has none of them."""
-        self.step = rule.step
+        self.step = first_fit(model, rule.step_by_model, rule.step)
 
     def forget(self) -> None:
         self._last_s, self._branches = float("-inf"), {}
@@ -213,7 +213,7 @@ class PrefixCache(Cache):
         tokens = request.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
             tokens += self._inside(request, shared)
-        read = tokens - tokens % self._rule.step
+        read = tokens - tokens % self.step
         read = read if read >= self._minimum else 0
         if most is not None:
             read = min(read, most)

@@ -103,6 +103,7 @@ class CacheRule(_Rule, frozen=True):
     minimum_tokens: Size = 0
     minimum_by_model: dict[str, Size] = {}
     step: Positive = 1
+    step_by_model: dict[str, Positive] = {}
     partial_items: bool = False
     responses: tuple[str, ...] = ()
     paid_writes: bool = False

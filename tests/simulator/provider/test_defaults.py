@@ -19,9 +19,9 @@ def test_a_vendor_without_rules() -> None:
             "schemas": 1.0, "schemas_source": "", "tools": {}, "by_model": {},
         },
         "cache": told | {
-            "kind": "none", "minimum_tokens": 0, "minimum_by_model": {}, "step": 1, "partial_items": False,
-            "responses": (), "paid_writes": False, "lifetime_s": 0, "lifetime_by_model": {}, "long_lifetime_s": 0,
-            "max_breakpoints": 4, "implicit": False, "lookback": 20, "readable": 1_000_000,
+            "kind": "none", "minimum_tokens": 0, "minimum_by_model": {}, "step": 1, "step_by_model": {},
+            "partial_items": False, "responses": (), "paid_writes": False, "lifetime_s": 0, "lifetime_by_model": {},
+            "long_lifetime_s": 0, "max_breakpoints": 4, "implicit": False, "lookback": 20, "readable": 1_000_000,
         },
         "rate": told | {"counts_cache_reads": True, "reserves_max_tokens": False, "failed_requests_count": False},
         "reasoning": told | {"resend": "never", "by_model": {}}, "thinking": told | {"by_model": {}, "latest": False},

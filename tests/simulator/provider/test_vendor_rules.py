@@ -107,6 +107,14 @@ def test_gemini_3_pro_reads_less_than_is_documented() -> None:
     assert [(row.tokens_sent, row.tokens_cache_read) for row in rows][1:] == [(3_005, 0), (3_107, 2_048)]
 
 
+@pytest.mark.parametrize(("model", "reads"), [("gemini-2.5-pro", [2_048, 3_072]), ("gemini-3-pro", [2_048, 2_048])])
+def test_gemini_2_5_reads_in_smaller_steps_than_gemini_3(model: str, reads: list[int]) -> None:
+    # The requests before have 3,005 and 3,107 tokens.
+    transcript = conversation(" a" * 1_434, " a" * 100, " a" * 10, system=" a" * 1_565)
+    rows = call_rows(transcript, "keep-all", cache="google", model=model)
+    assert [row.tokens_cache_read for row in rows][-2:] == reads
+
+
 def test_how_long_an_entry_lives() -> None:
     openai = load_vendor("openai").cache
     assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
