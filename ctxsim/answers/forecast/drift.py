@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.ranges import LEAST, Array
+from ctxsim.answers.forecast.ranges import LEAST, Array, blocks_of
 from ctxsim.answers.forecast.sessions import Sessions
 
 CHANCE = 0.01
@@ -29,8 +29,11 @@ class Change(msgspec.Struct, frozen=True):
     cuts: bool = True
 
 
-def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
+def change_point(
+    values: Sequence[float] | Array, blocks: npt.NDArray[np.int64] | None = None
+) -> tuple[int, float] | None:
     """Return the index from which on values are higher or lower than before, and its p-value; None if over CHANCE.
+    Values of a block, given by its number, stay together, since they are alike; by default each is a block.
 
     The statistic is the largest difference of means on both sides of an index, over its standard error; its level comes
     from SHUFFLES of the values (a permutation test: F. Pesarin, L. Salmaso, Permutation Tests for Complex Data, 2010).
@@ -39,7 +42,7 @@ def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
     data = np.asarray(values, dtype=float)
     if len(data) < 2 * LEAST or not np.ptp(data):
         return None
-    found = _differences(data)
+    found = _differences(data, np.arange(len(data)) if blocks is None else blocks)
     by_chance = _by_chance(found.max(axis=1))
     return (LEAST + int(found[0].argmax()), by_chance) if by_chance <= CHANCE else None
 
@@ -49,12 +52,13 @@ def _by_chance(statistics: Array) -> float:
     return float((statistics >= statistics[0] - 1e-12).mean())
 
 
-def _differences(values: Array) -> Array:
+def _differences(values: Array, blocks: npt.NDArray[np.int64]) -> Array:
     """The difference of means at every index, over its standard error (up to a constant) if all values were alike: a
-    row for the values' own order, and one for each of SHUFFLES.
+    row for the values' own order, and one for each of SHUFFLES of the blocks.
     """
-    rng = np.random.default_rng(0)
-    rows = np.vstack([values, rng.permuted(np.tile(values, (SHUFFLES, 1)), axis=1)])
+    shuffled = np.random.default_rng(0).permuted(np.tile(np.arange(blocks.max() + 1), (SHUFFLES, 1)), axis=1)
+    places = shuffled.argsort(axis=1)[:, blocks]
+    rows = np.vstack([values, values[places.argsort(axis=1, kind="stable")]])
     many = rows.shape[1]
     before = np.arange(LEAST, many - LEAST + 1)
     sums = rows.cumsum(axis=1)
@@ -74,6 +78,7 @@ def last_change(sessions: Sessions) -> Change | None:
     start = 0
     while True:
         later = sessions.part(start)
+        days = blocks_of(later.started, ("",) * len(later))
         series = {"size": np.log1p(later.amounts["tokens"])}
         series |= {model: np.array(later.models) == model for model in {*later.models} - {""}}
         points = [
@@ -81,7 +86,7 @@ def last_change(sessions: Sessions) -> Change | None:
                 point[0], what, point[1], bool(values[point[0] :].mean() > values.mean()),
                 what == "size" or _other_price(later, point[0]),
             )
-            for what, values in series.items() if (point := change_point(values))
+            for what, values in series.items() if (point := change_point(values, days if what == "size" else None))
         ]  # fmt: skip
         # Where one model replaces another, the new one is reported.
         first = min(points, key=lambda one: (not one.cuts, one.share, one.at, not one.more, one.what), default=None)
@@ -105,4 +110,4 @@ def _other_price(sessions: Sessions, at: int) -> bool:
     if "usd" not in sessions.amounts:
         return False
     prices = np.log1p(1e6 * sessions.amounts["usd"] / np.maximum(1.0, sessions.amounts["tokens"]))
-    return bool(np.ptp(prices)) and _by_chance(_differences(prices)[:, at - LEAST]) <= CHANCE
+    return bool(np.ptp(prices)) and _by_chance(_differences(prices, np.arange(len(prices)))[:, at - LEAST]) <= CHANCE

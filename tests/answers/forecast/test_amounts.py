@@ -99,7 +99,7 @@ def test_what_was_before_a_change_counts_for_nothing() -> None:
 
 def test_a_change_is_told_with_how_seldom_it_is_by_chance() -> None:
     # Among the orders of ten and ten is the reverse, which is as far apart: two in a thousand.
-    found = last_change(sessions([1.0] * 10 + [9.0] * 10))
+    found = last_change(sessions([1.0] * 10 + [9.0] * 10, per_day=1))
     assert found is not None and (found.at, found.what, found.share) == (10, "size", 0.002)
     # Of two that are as seldom the one that comes first: then the later one is looked for behind it.
     models = ["a"] * 9 + ["b"] * 21

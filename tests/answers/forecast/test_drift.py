@@ -54,6 +54,15 @@ def test_the_last_of_several_changes_is_told() -> None:
     assert last_change(msgspec.structs.replace(made, started=(None, *made.started[1:]))) is None
 
 
+def test_days_that_differ_are_no_change_of_size() -> None:
+    sizes = [size for size in (1.0, 3.0, 2.0, 9.0, 7.0, 8.0) for _ in range(4)]
+    assert last_change(sessions(sizes, per_day=1)) == Change(12, "size", 0.001, True)
+    # Of 720 orders of six days, 72 have the three small ones first, or last.
+    assert last_change(sessions(sizes, per_day=4)) is None
+    # Of 924 ways to order twelve days, two.
+    assert last_change(sessions([1.0] * 12 + [9.0] * 12, per_day=2)) == Change(12, "size", 0.002, True)
+
+
 def dearer(made: Sessions, start: int) -> Sessions:
     """From a session on a token costs twice as much."""
     usd = made.amounts["usd"] * np.where(np.arange(len(made)) < start, 1.0, 2.0)
