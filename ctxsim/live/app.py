@@ -21,6 +21,7 @@ from ctxsim.live.chat import CREATED
 from ctxsim.live.exchange import Refusal
 from ctxsim.live.log import Entry, Log
 from ctxsim.live.session import SHAPES, Session
+from ctxsim.readers.assembly.gemini import camel
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.readers.source import under
 
@@ -44,6 +45,7 @@ _PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
     ("responses", False, re.compile(r"/responses$")),
     ("messages", False, re.compile(r"/messages$")),
     ("gemini", False, re.compile(r"/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent)$")),
+    ("responses", True, re.compile(r"/responses/input_tokens$")),
     ("messages", True, re.compile(r"/messages/count_tokens$")),
     ("gemini", True, re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
 )
@@ -51,12 +53,12 @@ _PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
-_MODELS = re.compile(r"/models$")
+_MODELS = re.compile(r"/models(?:/(?P<name>.{1,200}))?$")
 _MODEL = {
-    "id": "mock", "object": "model", "created": CREATED, "owned_by": "ctxsim",
+    "id": "mock", "object": "model", "created": CREATED, "owned_by": "ctxsim", "name": "models/mock",
     "type": "model", "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active",
 }  # fmt: skip
-"""The model that is listed, with the fields of OpenAI's API and of Anthropic's."""
+"""The model that is listed, with the fields of the APIs of OpenAI, Anthropic and Gemini."""
 
 
 class Target(NamedTuple):
@@ -102,8 +104,10 @@ class Endpoint:
             if given is None or not compare_digest(given["token"], self.token):
                 return _refused(401, "the path must begin with the token that this run's address has")
             path = path[given.end() :]
-        if request.method == "GET" and _MODELS.search(path):
-            return JSONResponse({"object": "list", "data": [_MODEL], "has_more": False})
+        if request.method == "GET" and (models := _MODELS.search(path)):
+            if name := models["name"]:
+                return JSONResponse({**_MODEL, "id": name, "display_name": name, "name": f"models/{name}"})
+            return JSONResponse({"object": "list", "data": [_MODEL], "has_more": False, "models": [_MODEL]})
         target = target_of(path)
         if target is None or request.method != "POST":
             return _refused(404, f"nothing is served at {request.method} {path}")
@@ -149,12 +153,15 @@ class Endpoint:
         shape = SHAPES[target.api]
         try:
             body = msgspec.json.decode(data)
+            if target.only_counts and isinstance(body, dict):
+                body = camel(body).get("generateContentRequest", body)
             if not isinstance(body, dict):
                 raise InputError("request", "the body is no JSON object")
             model = target.model or str(body.get("model", ""))
             if target.only_counts:
                 tokens = session.count(target.api, body, model)
-                return JSONResponse({"input_tokens": tokens} if target.api == "messages" else {"totalTokens": tokens})
+                told = {"gemini": {"totalTokens": tokens}, "messages": {"input_tokens": tokens}}
+                return JSONResponse(told.get(target.api, {"object": "response.input_tokens", "input_tokens": tokens}))
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
         except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -219,6 +219,31 @@ def test_gemini_contents(stream: bool) -> None:
         assert "".join(part.text or "" for part in parts) == "Done."
 
 
+def test_models_are_listed_and_found_by_name_and_requests_only_counted() -> None:
+    with openai_client() as client:
+        assert [one.id for one in client.models.list()] == ["mock"] and client.models.retrieve("m-1").id == "m-1"
+        assert client.responses.input_tokens.count(model="m", input=TASK).input_tokens == 4
+    with anthropic_client() as client:
+        assert [one.id for one in client.models.list()] == ["mock"] and client.models.retrieve("m-1").id == "m-1"
+    with gemini_client() as client:
+        assert [one.name for one in client.models.list()] == ["models/mock"]
+        assert client.models.get(model="m-1").name == "models/m-1"
+        assert client.models.count_tokens(model="m", contents=TASK).total_tokens == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [({"generateContentRequest": {"model": "models/m", "contents": [{"parts": [{"text": TASK}]}]}}, 4),
+     ({"generate_content_request": {"contents": [{"parts": [{"text": TASK}]}]}}, 4),
+     ({"generateContentRequest": "x"}, None), ({"generateContentRequest": None}, None)],
+)  # fmt: skip
+def test_gemini_counts_a_whole_request(body: dict[str, Any], told: int | None) -> None:
+    httpx = pytest.importorskip("httpx")
+    with served() as url:
+        done = httpx.post(f"{url}/v1beta/models/m:countTokens", json=body)
+    assert (done.status_code, done.json().get("totalTokens")) == (200 if told else 400, told)
+
+
 def test_gemini_is_refused_and_goes_on_after_a_compaction() -> None:
     errors = pytest.importorskip("google.genai.errors")
     with gemini_client(window=300) as client:

@@ -28,6 +28,7 @@ CHAT: dict[str, Any] = {"model": "m", "messages": [TASK]}
         ("/v1/messages/count_tokens", Target("messages", "default", only_counts=True)),
         ("/v1beta/models/m-1:generateContent", Target("gemini", "default", "m-1", False)),
         ("/s/x/v1beta/models/m:streamGenerateContent", Target("gemini", "x", "m", True)),
+        ("/v1/responses/input_tokens", Target("responses", "default", only_counts=True)),
         ("/models/m:countTokens", Target("gemini", "default", "m", None, True)),
         # A name of 64 characters at most, and the whole end of a path.
         (f"/s/{'n' * 64}/v1/messages", Target("messages", "n" * 64)),
@@ -52,10 +53,14 @@ def error(done: Any) -> tuple[int, str]:
 
 def test_what_is_not_served_is_told() -> None:
     with client() as http:
-        # The fields that the clients of OpenAI and Anthropic declare as always there.
+        # The fields that the clients of OpenAI and Anthropic declare as always there, and Gemini's list and name.
         model = {"id": "mock", "object": "model", "created": 1_700_000_000, "owned_by": "ctxsim", "type": "model",
-                 "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active"}  # fmt: skip
-        assert http.get("/v1/models").json() == {"object": "list", "data": [model], "has_more": False}
+                 "display_name": "mock", "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active",
+                 "name": "models/mock"}  # fmt: skip
+        listed = {"object": "list", "data": [model], "has_more": False, "models": [model]}
+        assert http.get("/v1/models").json() == listed
+        named = http.get("/s/x/v1beta/models/a/b-1").json()
+        assert named == {**model, "id": "a/b-1", "display_name": "a/b-1", "name": "models/a/b-1"}
         assert error(http.get("/v1/messages")) == (404, "nothing is served at GET /v1/messages")
         refused = http.post("/v1/none", json={})
         assert refused.json() == {"error": {
