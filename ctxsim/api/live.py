@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Unpack, cast
 from ctxsim.api import Port, Positive, Seconds, checks_arguments
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
-from ctxsim.errors import CtxsimError, LabelError, many
+from ctxsim.errors import CtxsimError, InputError, LabelError, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.drive import Driven, need_endpoint
 from ctxsim.live.drive import drive as driven
@@ -120,6 +120,8 @@ def serve(
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
     need_endpoint()
+    if log is not None and Path(log).is_file() and Path(log).stat().st_size:
+        raise InputError(os.fspath(log), "holds requests of another run, which would be mixed: name another file")
     from ctxsim.live.app import Endpoint as Answering
     from ctxsim.live.server import beside
 

@@ -130,8 +130,7 @@ class CacheRule(_Rule, frozen=True):
 
     def lifetime(self, model: str, long: bool) -> float:
         """Seconds that an entry lives; `long`: the longer of two that a caller can ask for."""
-        longer = self.long_lifetime_s if long else 0
-        return longer or first_fit(model, self.lifetime_by_model, self.lifetime_s)
+        return (long and self.long_lifetime_s) or first_fit(model, self.lifetime_by_model, self.lifetime_s)
 
 
 class RateRule(_Rule, frozen=True):
