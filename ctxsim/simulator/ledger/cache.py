@@ -213,10 +213,8 @@ class PrefixCache(Cache):
         tokens = request.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
             tokens += self._inside(request, shared)
-        read = tokens - tokens % self.step
-        read = read if read >= self._minimum else 0
-        if most is not None:
-            read = min(read, most)
+        whole = tokens - tokens % self.step
+        read = min(whole if whole >= self._minimum else 0, request.total if most is None else most)
         if self._rule.paid_writes and request.total >= self._minimum:
             return Split(read, request.total - read, 0)
         return Split(read, 0, request.total - read)

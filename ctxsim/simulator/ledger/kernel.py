@@ -151,22 +151,17 @@ class Kernel:
         demand, capacity = limit.demand(self._matched(request)[0]), limit.tokens_per_minute
         if demand > capacity:
             return Verdict("rate_limited", f"{demand:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
-        wait_s = self._wait_s(demand)
+        asked = list(zip(self._buckets, (demand, 1), strict=False))
+        wait_s = max(bucket.wait_s(n, self.now_s) or 0.0 for bucket, n in asked)
         if wait_s and limit.failed_requests_count:
-            self._take(demand)
-            wait_s = self._wait_s(demand)
+            for bucket, n in asked:
+                bucket.take(n, self.now_s)
+            wait_s = max(bucket.wait_s(n, self.now_s) or 0.0 for bucket, n in asked)
         self._delay_s += wait_s
         self.now_s += wait_s
-        self._take(demand)
-        return Verdict("ok", "", int(wait_s > 0), wait_s)
-
-    def _wait_s(self, demand: int) -> float:
-        """Seconds until the buckets hold a request of so many tokens."""
-        return max(bucket.wait_s(n, self.now_s) or 0.0 for bucket, n in zip(self._buckets, (demand, 1), strict=False))
-
-    def _take(self, demand: int) -> None:
-        for bucket, n in zip(self._buckets, (demand, 1), strict=False):
+        for bucket, n in asked:
             bucket.take(n, self.now_s)
+        return Verdict("ok", "", int(wait_s > 0), wait_s)
 
     def bill(self, leg: Leg) -> Bill:
         """Match the request with the cache, store it there, and return its bill with a call's output."""
@@ -220,9 +215,8 @@ class Kernel:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
         loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
         lost = round(split.read * loss.mean) if loss else 0
-        if self._rule.bills_writes:
-            return Split(split.read - lost, split.write + lost, split.uncached), lost
-        return Split(split.read - lost, split.write, split.uncached + lost), lost
+        written = lost if self._rule.bills_writes else 0
+        return Split(split.read - lost, split.write + written, split.uncached + lost - written), lost
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
         if self._prices is None:
@@ -246,8 +240,7 @@ class Kernel:
 
     def _note_demand(self, split: Split) -> None:
         limit = self.provider.rate_limit
-        demand = limit.demand(split) if limit else split.total
-        self.demands.append((self.now_s - self._delay_s, demand))
+        self.demands.append((self.now_s - self._delay_s, limit.demand(split) if limit else split.total))
 
     def summarize(
         self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
