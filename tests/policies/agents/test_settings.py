@@ -95,6 +95,15 @@ def test_claude_codes_numbers_by_version_and_model() -> None:
 VERSIONS = ("2.1.152", "2.1.153", "2.1.163", "2.1.217", "2.1.284", "2.1.285", "2.1.332")
 
 
+@pytest.mark.parametrize(("model", "tokens"), [
+    ("gpt-5", 272_000), ("openai/gpt-5.1-codex", 272_000), ("gpt-5.3-codex-spark", 0), ("gpt-5-chat-latest", 0),
+    ("gpt-5.4", 922_000), ("gpt-5.4-mini", 272_000), ("gpt-5.6-sol", 922_000), ("gpt-4.1", 0),
+])  # fmt: skip
+def test_cline_and_opencode_have_the_same_list_of_inputs(model: str, tokens: int) -> None:
+    assert values_for("cline", model=model)["max_input_tokens"] == tokens
+    assert values_for("opencode", model=model)["input"] == tokens
+
+
 @pytest.mark.parametrize(
     ("model", "fires"),
     # Installed versions, run without a window that is set.
