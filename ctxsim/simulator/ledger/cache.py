@@ -215,9 +215,8 @@ class PrefixCache(Cache):
             tokens += self._inside(request, shared)
         whole = tokens - tokens % self.step
         read = min(whole if whole >= self._minimum else 0, request.total if most is None else most)
-        if self._rule.paid_writes and request.total >= self._minimum:
-            return Split(read, request.total - read, 0)
-        return Split(read, 0, request.total - read)
+        written = request.total - read if self._rule.paid_writes and request.total >= self._minimum else 0
+        return Split(read, written, request.total - read - written)
 
     def _alive(self, at_s: float, now_s: float) -> bool:
         return now_s - at_s <= self._lifetime_s
@@ -250,8 +249,7 @@ class PrefixCache(Cache):
         """Store the request: cut what it has from branches, and make a branch of what the last request had more."""
         self.pass_by(request)
         branches = self._branches
-        if branches:
-            self._join(request, self._own)
+        self._join(request, self._own)
         while branches and not self._alive(branches[oldest := next(iter(branches))].at_s, now_s):
             del branches[oldest]
         self._last_s, self._own, self._left, self.used = now_s, sys.maxsize, None, True

@@ -219,9 +219,8 @@ class Kernel:
         return Split(split.read - lost, split.write + written, split.uncached + lost - written), lost
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
-        if self._prices is None:
-            return None
-        return cost_of(self._prices.at(self.now_s), split, output_tokens, self.provider.long_cache)
+        prices = self._prices.at(self.now_s) if self._prices else None
+        return cost_of(prices, split, output_tokens, self.provider.long_cache) if prices else None
 
     def _cause(self) -> str:
         """Why cached tokens weren't read, by comparison with the last request; '' if an edit is the reason."""
