@@ -14,6 +14,8 @@ CHANCE = 0.01
 
 SHUFFLES = 999
 
+WEEK = 7
+
 
 class Change(msgspec.Struct, frozen=True):
     """A change from session number `at`, from 0, on. `what` is `size`, or a model that begins sessions `more` or less
@@ -96,13 +98,26 @@ def last_change(sessions: Sessions) -> Change | None:
         found = msgspec.structs.replace(first, at=start)
 
 
-def last_pace(counts: Sequence[int] | npt.NDArray[np.int64]) -> int:
-    """Return the day, from 0, since which the number of sessions a day has not changed."""
-    values = np.log1p(counts)
-    start = 0
-    while point := change_point(values[start:]):
-        start += point[0]
-    return start
+def last_pace(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the days, from 0, since which the number of sessions a day has not changed; the last day has a session.
+
+    If it changed by one pause of a week or more, which is over, days before the pause count too, and the pause doesn't.
+    """
+    every = np.arange(len(counts))
+    days, pause = _since(counts, every)
+    if len(pause) < WEEK or len(days) == len(counts):
+        return days
+    without, another = _since(counts, np.setdiff1d(every, pause))
+    return without if len(another) < WEEK else days
+
+
+def _since(counts: npt.NDArray[np.int64], days: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return those of the days that come after the last change, and the longest pause among them."""
+    while point := change_point(np.log1p(counts[days])):
+        days = days[point[0] :]
+    # Each part but the first begins with a day that has a session.
+    parts = np.split(days, np.flatnonzero(counts[days]))
+    return days, max((part[counts[part] == 0] for part in parts), key=len)
 
 
 def _other_price(sessions: Sessions, at: int) -> bool:

@@ -131,13 +131,12 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArr
     first, last = int(min(known) // DAY), int(max(known) // DAY)
     counts = np.bincount([int(one // DAY) - first for one in known], minlength=last - first + 1)
     older = max(0, len(counts) - LONGEST)
-    start = older + last_pace(counts[older:])
-    first, counts = first + start, counts[start:]
+    seen = older + last_pace(counts[older:])
     # Day 0, 1 January 1970, was a Thursday.
     weekends = (np.arange(first, last + 1 + ahead.many) + THURSDAY) % 7 >= SATURDAY
     total = np.zeros(DRAWS)
     for weekend in (False, True):
-        past = np.flatnonzero(weekends[: len(counts)] == weekend)
+        past = seen[weekends[seen] == weekend]
         of = int((weekends[len(counts) :] == weekend).sum())
         if of and len(past):
             drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)

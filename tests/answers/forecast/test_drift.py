@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_sessions import sessions
 
-from ctxsim.answers.forecast.drift import Change, change_point, last_change
+from ctxsim.answers.forecast.drift import Change, change_point, last_change, last_pace
 from ctxsim.answers.forecast.sessions import Sessions
 
 
@@ -61,6 +61,21 @@ def test_days_that_differ_are_no_change_of_size() -> None:
     assert last_change(sessions(sizes, per_day=4)) is None
     # Of 924 ways to order twelve days, two.
     assert last_change(sessions([1.0] * 12 + [9.0] * 12, per_day=2)) == Change(12, "size", 0.002, True)
+
+
+@pytest.mark.parametrize(("counts", "days"), [
+    # A holiday is no pace, and the days before it count again; six days without a session may be one.
+    ([3] * 40 + [0] * 21 + [3] * 2, [*range(40), 61, 62]), ([3] * 30 + [0] * 7 + [3] * 2, [*range(30), 37, 38]),
+    ([3] * 30 + [0] * 6 + [3] * 3, [*range(30, 39)]),
+    # The pace before the holiday had changed too.
+    ([1] * 20 + [9] * 20 + [0] * 21 + [9] * 2, [*range(20, 40), 61, 62]),
+    # One session in ten days is a pace, and so are days since the holiday, if they are enough.
+    ([3] * 20 + ([0] * 9 + [1]) * 5, [*range(20, 70)]), ([3] * 40 + [0] * 21 + [3] * 9, [*range(61, 70)]),
+    # Without a change all days count.
+    ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0] * 4 + [1], [*range(41)]), ([2] * 9, [*range(9)]),
+])  # fmt: skip
+def test_the_days_of_the_last_pace(counts: list[int], days: list[int]) -> None:
+    assert last_pace(np.array(counts)).tolist() == days
 
 
 def dearer(made: Sessions, start: int) -> Sessions:
