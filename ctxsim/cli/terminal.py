@@ -115,7 +115,7 @@ def within(text: str, width: int | None, hanging: int = 2) -> str:
     for line in text.split("\n"):
         if width and len(line) > width:
             indent = " " * (len(line) - len(line.lstrip()) + hanging)
-            words = _Words(width, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False)
+            words = _Words(width, subsequent_indent=indent, break_on_hyphens=False)
             line = words.fill(line)
         found.append(line)
     return "\n".join(found)

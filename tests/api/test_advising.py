@@ -77,10 +77,11 @@ def test_of_many_files_some_of_all_sizes_are_looked_at(tmp_path: Path) -> None:
 
 def test_a_folder_is_as_large_as_its_files_and_a_dead_link_has_no_size(tmp_path: Path) -> None:
     five = files(tmp_path / "tasks", [4] * 5)
-    (tmp_path / "tasks" / "whole").mkdir()
-    (tmp_path / "tasks" / "whole" / "a").write_bytes(b"12345")
-    (tmp_path / "tasks" / "whole" / "gone").symlink_to(tmp_path / "nowhere")
-    assert Path(some_of([*five, Source("whole", tmp_path / "tasks" / "whole")])[0]).name == "whole"
+    # Its name comes before those of the others: only its size makes it the first.
+    (whole := tmp_path / "tasks" / "-whole").mkdir()
+    (whole / "a").write_bytes(b"12345")
+    (whole / "gone").symlink_to(tmp_path / "nowhere")
+    assert Path(some_of([*five, Source("whole", whole)])[0]).name == "-whole"
 
 
 def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path) -> None:

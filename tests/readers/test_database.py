@@ -91,6 +91,13 @@ def test_a_log_that_is_being_written_is_read_with_it(wal: Writer, tmp_path: Path
     assert held(tmp_path) == before
 
 
+def test_what_stands_beside_a_database_holds_a_part_of_it(wal: Writer, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database")
+    (tmp_path / "text.db-wal").write_text("no part of one")
+    assert database.written_beside(tmp_path / "x.db") == [tmp_path / "x.db-wal"]
+    assert database.written_beside(tmp_path / "text.db") == database.written_beside(None) == []
+
+
 def test_a_writer_goes_on_while_a_reader_reads(wal: Writer, tmp_path: Path) -> None:
     def ask(found: sqlite3.Connection) -> tuple[Any, Any, str]:
         first = found.execute("SELECT COUNT(*) FROM t").fetchone()[0]

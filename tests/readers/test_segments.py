@@ -56,6 +56,10 @@ def test_a_segment_begins_with_the_summary_and_what_was_kept() -> None:
         ("user", 4, "Answer it."),
         ("assistant", 5, "Done."),
     ]
+    # The log says it was 160 tokens; where it doesn't, the last request's usage does.
+    silent = msgspec.structs.replace(session().compactions[0], tokens_before=None)
+    unsaid = segments(msgspec.structs.replace(session(), compactions=(silent,)))
+    assert [one.compacted_at for one in (first, second, *unsaid)] == [160, None, 150, None]
     assert second.items[3].answers == 2
     assert [(call.start, call.end, call.usage) for call in second.calls] == [(5, 6, Usage(60))]
     assert first.notes == ("segment 1 of 2: up to the first recorded compaction",)

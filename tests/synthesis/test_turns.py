@@ -33,3 +33,5 @@ def test_turns_repeat_and_images_count() -> None:
     found = made(turns=[{"calls": 1, "results": [10], "image_tokens": 700}], repeat=4)
     results = [item for item in found.items if item.kind == "tool_result"]
     assert [item.media[0].tokens for item in results] == [700] * 4
+    tasks = [item.text.partition(",")[0] for item in found.items if item.kind == "user"]
+    assert tasks == ["Task 1", "Task 2", "Task 3", "Task 4"]

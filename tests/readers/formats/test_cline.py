@@ -14,6 +14,8 @@ from read_back import Json, only, said, text, write
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly import task_folders
+from ctxsim.readers.formats import roo_code
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -147,6 +149,11 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
 def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
     for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
         assert task(tmp_path / place, TURNS, format=format).format == format
+    ours, theirs = (
+        Sample(Source("task", next((tmp_path / place).rglob(task_folders.MESSAGES_FILE)).parent))
+        for place in ("rooveterinaryinc.roo-cline", "saoudrizwan.claude-dev")
+    )
+    assert roo_code.matches(ours) and not roo_code.matches(theirs)
 
 
 def test_time_is_linear_in_what_is_nearly_roos_model(tmp_path: Path) -> None:
