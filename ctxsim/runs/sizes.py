@@ -23,6 +23,11 @@ from ctxsim.simulator.replay import replay
 
 METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"
 
+LEAST = 0.25
+"""The least size that counts when drawing, as a share of the mean. In samples of 60 of 286 transcripts of very
+different sizes, it halves the error of `kept`, and doubles that of dollars (`python -m evidence.samples`).
+"""
+
 
 def keep_all(one: AsSent) -> tuple[int, float | None]:
     """Return the tokens and the dollars of a transcript under keep-all; dollars are None if prices aren't known."""
@@ -71,11 +76,10 @@ def plan(sources: Sequence[Done], wanted: int, seed: int) -> Plan | None:
 def inclusion(sizes: Sequence[float], wanted: int) -> npt.NDArray[np.float64]:
     """Return each unit's probability of being among `wanted` units, proportional to its size, at most 1.
 
-    A unit of size 0 counts as the smallest positive one, since it could never be drawn otherwise.
+    Small units count as LEAST of the mean size: else a few that are hardly ever drawn would stand for most others.
     """
     known = np.asarray(sizes, dtype=float)
-    positive = known[known > 0]
-    known = np.maximum(known, positive.min() if len(positive) else 1.0)
+    known = np.maximum(known, LEAST * known.mean() if known.any() else 1.0)
     found = np.ones(len(known))
     rest = np.ones(len(known), dtype=bool)
     while rest.any() and wanted < len(known):

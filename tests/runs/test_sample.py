@@ -129,12 +129,13 @@ def arguments(logs: Path, out: str, *more: str) -> list[str]:
 
 
 def test_probabilities_by_hand() -> None:
-    """3 of sizes 1, 2, 3, 10, 100: 100 and then 10 are sure (2 * 10 / 16 > 1); one of 1, 2, 3 by 1/6, 2/6, 3/6."""
-    assert inclusion([1, 2, 3, 10, 100], 3) == pytest.approx([1 / 6, 2 / 6, 3 / 6, 1, 1])
+    """3 of sizes 3, 4, 5, 20, 24: 24 and then 20 are sure (2 * 20 / 32 > 1); one of 3, 4, 5 by 3/12, 4/12, 5/12."""
+    assert inclusion([3, 4, 5, 20, 24], 3) == pytest.approx([3 / 12, 4 / 12, 5 / 12, 1, 1])
     assert inclusion([5, 5, 5, 5], 2) == pytest.approx([0.5] * 4)
     assert inclusion([1, 2], 2).tolist() == inclusion([1, 2], 3).tolist() == [1, 1]
-    # What has no size counts as the smallest: 1 of 1, 1, 2.
-    assert inclusion([0, 1, 2], 1) == pytest.approx([1 / 4, 1 / 4, 2 / 4])
+    # What is small, or has no size, counts as a quarter of the mean of 4: one of 1, 1, 11.
+    assert inclusion([0, 1, 11], 1) == pytest.approx([1 / 13, 1 / 13, 11 / 13])
+    assert inclusion([0, 0.5, 11.5], 1) == pytest.approx([1 / 13.5, 1 / 13.5, 11.5 / 13.5])
     assert inclusion([0, 0], 1) == pytest.approx([0.5, 0.5])
     assert inclusion([2, 1, 1], 2) == pytest.approx([1, 0.5, 0.5]), "exactly 1 is sure"
     assert inclusion([], 2).tolist() == []
@@ -155,7 +156,7 @@ def test_each_start_takes_as_many_and_each_unit_by_its_probability() -> None:
 
 def test_the_weighted_total_is_unbiased_over_seeds_and_the_largest_are_always_in() -> None:
     """With sizes for amounts the total is exact, whatever is drawn; of other amounts it is right on average."""
-    sizes = np.asarray([1, 2, 3, 4, 5, 6, 7, 100.0])
+    sizes = np.asarray([2, 2, 3, 4, 5, 6, 7, 20.0])
     amounts = np.asarray([3, 1, 4, 1, 5, 9, 2, 6.0])
     probabilities = inclusion(sizes, 4)
     totals = []
