@@ -106,7 +106,4 @@ def steps(probabilities: npt.NDArray[np.float64], start: float) -> npt.NDArray[n
     many = round(float(ends[-1])) if len(ends) else 0
     if many:
         ends *= many / ends[-1]
-    found: npt.NDArray[np.int64] = np.minimum(
-        np.searchsorted(ends, start + np.arange(many), side="right"), len(ends) - 1
-    )
-    return found
+    return np.asarray(np.minimum(np.searchsorted(ends, start + np.arange(many), side="right"), len(ends) - 1))

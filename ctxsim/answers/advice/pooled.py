@@ -101,8 +101,8 @@ class Pooled:
 
     def _spent(self, rows: Any, amount: str, again: str) -> Array:
         """An amount at the run's refetch rate; refetching that isn't known, as of bounds, counts as 0."""
-        spent: Array = rows[amount].to_numpy(dtype=float) + self.rate * np.nan_to_num(rows[again].to_numpy(dtype=float))
-        return spent
+        paid, more = (rows[name].to_numpy(dtype=float) for name in (amount, again))
+        return np.asarray(paid + self.rate * np.nan_to_num(more))
 
     def _sums(self, part: Any, bill: Array, sent: Array, peaks: Any) -> dict[str, Array]:
         """Sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having`
@@ -198,10 +198,7 @@ class Pooled:
         if self.value(label, share) is None:
             return np.full(len(self._drawn) if self._taken is None else DRAWS, np.nan)
         if self._taken is not None:
-            found = self._of_this_folder(label, share, None)
-            if found is None:
-                return np.full(DRAWS, np.nan)
-            low, high = found
+            low, high = self._of_this_folder(label, share, None) or (np.nan, np.nan)
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         return self._shares(self._drawn, label, share, self._noise)

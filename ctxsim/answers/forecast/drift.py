@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from ctxsim.answers.forecast.ranges import LEAST, Array, blocks_of
+from ctxsim.answers.forecast.ranges import LEAST, Array, Ints, blocks_of
 from ctxsim.answers.forecast.sessions import Sessions
 
 CHANCE = 0.01
@@ -31,9 +30,7 @@ class Change(msgspec.Struct, frozen=True):
     cuts: bool = True
 
 
-def change_point(
-    values: Sequence[float] | Array, blocks: npt.NDArray[np.int64] | None = None
-) -> tuple[int, float] | None:
+def change_point(values: Sequence[float] | Array, blocks: Ints | None = None) -> tuple[int, float] | None:
     """Return the index from which on values are higher or lower than before, and its p-value; None if over CHANCE.
     Values of a block, given by its number, stay together, since they are alike; by default each is a block.
 
@@ -54,7 +51,7 @@ def _by_chance(statistics: Array) -> float:
     return float((statistics >= statistics[0] - 1e-12).mean())
 
 
-def _differences(values: Array, blocks: npt.NDArray[np.int64]) -> Array:
+def _differences(values: Array, blocks: Ints) -> Array:
     """The difference of means at every index, over its standard error (up to a constant) if all values were alike: a
     row for the values' own order, and one for each of SHUFFLES of the blocks.
     """
@@ -98,7 +95,7 @@ def last_change(sessions: Sessions) -> Change | None:
         found = msgspec.structs.replace(first, at=start)
 
 
-def last_pace(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def last_pace(counts: Ints) -> Ints:
     """Return the days, from 0, since which the number of sessions a day has not changed; the last day has a session.
 
     If it changed by one pause of a week or more, which is over, days before the pause count too, and the pause doesn't.
@@ -111,7 +108,7 @@ def last_pace(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return without if len(another) < WEEK else days
 
 
-def _since(counts: npt.NDArray[np.int64], days: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+def _since(counts: Ints, days: Ints) -> tuple[Ints, ...]:
     """Return those of the days that come after the last change, and the longest pause among them."""
     while point := change_point(np.log1p(counts[days])):
         days = days[point[0] :]

@@ -4,7 +4,6 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ctxsim.answers.forecast.drift import Change, last_change, last_pace
 from ctxsim.answers.forecast.ranges import (
@@ -13,6 +12,7 @@ from ctxsim.answers.forecast.ranges import (
     HALF,
     LEAST,
     Array,
+    Ints,
     blocks_of,
     interval,
     next_sessions,
@@ -118,7 +118,7 @@ def forecast(
     )  # fmt: skip
 
 
-def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> Ints:
     """Return how many sessions come, by draw. Days are drawn from those since the pace last changed, weekends apart.
 
     Raises CtxsimError for days if a session has no time.
@@ -165,19 +165,16 @@ def _that_count(sessions: Sessions, change: Change | None) -> Sessions:
     return sessions.part(change.at) if change and change.cuts else sessions
 
 
-def _wider(
-    draws: dict[str, Array], seen: int, many: npt.NDArray[np.int64], rng: np.random.Generator
-) -> dict[str, Array]:
+def _wider(draws: dict[str, Array], seen: int, many: Ints, rng: np.random.Generator) -> dict[str, Array]:
     """Return the draws of totals, widened for a horizon that is too far for the sessions seen."""
     factor = np.exp(rng.normal(0.0, FAR, len(many)))
+    wide = {name: values * factor for name, values in draws.items()}
+    for name in filter(draws.__contains__, COUNTS):
+        wide[name] = np.rint(wide[name]) + rng.poisson(rng.gamma(COUNTS[name], size=len(many)) / seen * many)
+    return wide
 
-    def count(name: str, values: Array) -> Array:
-        return np.rint(values * factor) + rng.poisson(rng.gamma(COUNTS[name], size=len(many)) / seen * many)
 
-    return {name: count(name, values) if name in COUNTS else values * factor for name, values in draws.items()}
-
-
-def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
+def drawn_totals(sessions: Sessions, many: Ints, rng: np.random.Generator) -> dict[str, Array]:
     """Return draws of each amount's total over the next sessions; `many` has the number of sessions of each draw."""
     drawn = _drawn(sessions, many, rng)
     return {
@@ -186,7 +183,7 @@ def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random
     }
 
 
-def _drawn(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> Array:
+def _drawn(sessions: Sessions, many: Ints, rng: np.random.Generator) -> Array:
     """How often each session is drawn among the next ones, in each draw: whole sessions, though blocks have many."""
     blocks = blocks_of(sessions.started, sessions.projects)
     parts = next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
@@ -197,7 +194,7 @@ def _drawn(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Gener
     return parts
 
 
-def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
+def by_priors(sessions: Sessions, many: Ints, rng: np.random.Generator) -> dict[str, Array]:
     """Return the same, spread around the mean of the sessions seen as sessions and periods of other projects differ."""
     some = np.maximum(many, 1)
     noise = rng.normal(0.0, 1.0, len(many))

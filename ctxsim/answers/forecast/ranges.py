@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 DRAWS = 1_000
 
@@ -38,7 +39,7 @@ LEVEL = 0.90
 DAY = 86_400
 
 
-def blocks_of(started: Sequence[float | None], projects: Sequence[str]) -> npt.NDArray[np.int64]:
+def blocks_of(started: Sequence[float | None], projects: Sequence[str]) -> Ints:
     """Return the number of each session's block: its day (UTC) and project. Each session is a block of its own if one
     has no time, or if there are fewer than FEW_BLOCKS.
     """
@@ -56,16 +57,11 @@ def recency(started: Sequence[float | None]) -> Array:
         return np.ones(len(started))
     later = np.empty(len(started))
     later[np.argsort(np.asarray(started, dtype=float), kind="stable")] = np.arange(len(started))[::-1]
-    found: Array = 0.5 ** (later / HALF)
-    return found
+    return np.asarray(0.5 ** (later / HALF))
 
 
 def next_sessions(
-    blocks: npt.NDArray[np.int64],
-    weights: Array,
-    ahead: int | npt.NDArray[np.int64],
-    rng: np.random.Generator,
-    draws: int = DRAWS,
+    blocks: Ints, weights: Array, ahead: int | Ints, rng: np.random.Generator, draws: int = DRAWS
 ) -> Array:
     """Return draws of the next `ahead` sessions, a row each: how often each session seen is in them.
 
@@ -81,8 +77,7 @@ def next_sessions(
     come = np.broadcast_to(np.asarray(ahead), (draws,))
     many = np.maximum(1, np.rint(come * len(sizes) / len(blocks))).astype(np.int64)
     drawn = rng.multinomial(many, shares).astype(float)[:, blocks]
-    found: Array = drawn * (come / drawn.sum(axis=1))[:, None]
-    return found
+    return np.asarray(drawn * (come / drawn.sum(axis=1))[:, None])
 
 
 def worth(parts: Array) -> float:
@@ -152,8 +147,7 @@ def smoothed(values: Array, drawn: Array, rng: np.random.Generator) -> Array:
     width = float(np.log(known).std()) * len(values) ** -0.2 if len(known) > 1 else 0.0
     # The noise of a session that is drawn several times averages out.
     noise = rng.normal(0.0, 1.0, drawn.shape) * width / np.sqrt(np.maximum(drawn, 1.0))
-    found: Array = (drawn * values * np.exp(noise)).sum(axis=1)
-    return found
+    return np.asarray((drawn * values * np.exp(noise)).sum(axis=1))
 
 
 def interval(values: Array, level: float = LEVEL) -> tuple[float, float] | None:
