@@ -41,7 +41,7 @@ def change_point(values: Sequence[float] | Array, blocks: Ints | None = None) ->
     data = np.asarray(values, dtype=float)
     if len(data) < 2 * LEAST or not np.ptp(data):
         return None
-    found = _differences(data, np.arange(len(data)) if blocks is None else blocks)
+    found = _differences(data, blocks)
     by_chance = _by_chance(found.max(axis=1))
     return (LEAST + int(found[0].argmax()), by_chance) if by_chance <= CHANCE else None
 
@@ -51,14 +51,16 @@ def _by_chance(statistics: Array) -> float:
     return float((statistics >= statistics[0] - 1e-12).mean())
 
 
-def _differences(values: Array, blocks: Ints) -> Array:
+def _differences(values: Array, blocks: Ints | None = None) -> Array:
     """The difference of means at every index, over its standard error (up to a constant) if all values were alike: a
     row for the values' own order, and one for each of SHUFFLES of the blocks.
     """
-    shuffled = np.random.default_rng(0).permuted(np.tile(np.arange(blocks.max() + 1), (SHUFFLES, 1)), axis=1)
-    places = shuffled.argsort(axis=1)[:, blocks]
-    rows = np.vstack([values, values[places.argsort(axis=1, kind="stable")]])
-    many = rows.shape[1]
+    many = len(values)
+    units = np.arange(many if blocks is None else blocks.max() + 1)
+    order = np.random.default_rng(0).permuted(np.tile(units, (SHUFFLES, 1)), axis=1)
+    if blocks is not None:
+        order = order.argsort(axis=1)[:, blocks].argsort(axis=1, kind="stable")
+    rows = np.vstack([values, values[order]])
     before = np.arange(LEAST, many - LEAST + 1)
     sums = rows.cumsum(axis=1)
     total = sums[:, -1:]
@@ -122,4 +124,4 @@ def _other_price(sessions: Sessions, at: int) -> bool:
     if "usd" not in sessions.amounts:
         return False
     prices = np.log1p(1e6 * sessions.amounts["usd"] / np.maximum(1.0, sessions.amounts["tokens"]))
-    return bool(np.ptp(prices)) and _by_chance(_differences(prices, np.arange(len(prices)))[:, at - LEAST]) <= CHANCE
+    return bool(np.ptp(prices)) and _by_chance(_differences(prices)[:, at - LEAST]) <= CHANCE
