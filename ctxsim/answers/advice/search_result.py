@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -21,11 +20,8 @@ from ctxsim.policies.agents.given import Given, hindrances, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.versions import dotted, order_of
 from ctxsim.results import Run
-from ctxsim.results.frames import frame_of
+from ctxsim.results.frames import Frame, frame_of
 from ctxsim.results.run_info import Recorder
-
-if TYPE_CHECKING:
-    import pandas
 
 Settings = tuple[Given, ...]
 """Settings that are tried together."""
@@ -76,7 +72,7 @@ class Framed(msgspec.Struct, frozen=True):
     tried: int
     sampled: bool = False
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Frame:
         """Return a row for what is used now and one for what to use: policy, amount, share kept, refused calls."""
         return frame_of(
             {"framework": self.framework, "advised": advised, "policy": one.policy,
