@@ -53,6 +53,12 @@ def test_formulas_by_hand(vendor: str, size: tuple[int, int], tokens: int) -> No
         # Others by the vendor whose form they have: 600 * 134 / 750 = 107, or 2 x 1 tiles.
         ({"type": "image", "source": {"type": "base64", "data": png(600, 134)}}, "openai", 107),
         ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(600, 134)}"}}, "gemini", 425),
+        # In low detail no tiles, whatever the size.
+        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(600, 134)}", "detail": "low"}},
+         "openai", 85),
+        ({"type": "input_image", "image_url": "https://x.example/y.png", "detail": "low"}, "openai", 85),
+        ({"type": "input_image", "image_url": f"data:image/png;base64,{png(600, 134)}", "detail": "high"},
+         "openai", 425),
         # What isn't there, or is none, costs the constant.
         ({"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}, "openai", 765),
         *(({"type": "image", "image": image}, "openai", 765)

@@ -21,6 +21,8 @@ IMAGE_TOKENS: Mapping[str, int] = {
     # Gemini, "Image understanding": 258 for each 768 x 768 tile.
     "gemini": 258,
 }
+LOW_DETAIL = 85
+"""OpenAI's tokens of an image of any size in low detail, and before its tiles in high detail."""
 
 
 def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:
@@ -53,7 +55,9 @@ def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
     """
     own = next((vendor for vendor, tokens in IMAGE_TOKENS.items() if tokens == unknown), "")
     link = block.get("image_url")
-    url = link.get("url") if isinstance(link, dict) else link
+    url, detail = (link.get("url"), link.get("detail")) if isinstance(link, dict) else (link, block.get("detail"))
+    if detail == "low":
+        return LOW_DETAIL
     forms = {"anthropic": under(block, "source", "data"), "openai": url}
     for vendor, held in (*forms.items(), (own, block.get("image")), (own, block.get("data"))):
         if vendor and isinstance(held, str) and "://" not in held[:32]:
@@ -74,7 +78,7 @@ def image_tokens(vendor: str, width: int, height: int) -> int:
         # detail of GPT-4o and GPT-4.1; later generations count patches of 32 pixels.
         scale = min(1.0, 2_048 / long)
         scale *= min(1.0, 768 / (short * scale))
-        return 85 + 170 * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+        return LOW_DETAIL + 170 * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
     # Image understanding: 258 up to 384 pixels on both sides, else 258 per tile of 768.
     return 258 if long <= 384 else 258 * math.ceil(width / 768) * math.ceil(height / 768)
 
