@@ -7,8 +7,13 @@ https://docs.anthropic.com/en/api/errors
 from collections.abc import Iterator
 from typing import Any
 
+from ctxsim.errors import InputError
 from ctxsim.live.chat import tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, pieces
+from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, items_of, pieces
+from ctxsim.readers.assembly.requests.bodies import caught
+from ctxsim.readers.source import under
+from ctxsim.readers.source.values import objects
+from ctxsim.simulator.ledger.request import HEAD
 
 VENDOR = "anthropic"
 
@@ -16,6 +21,24 @@ VENDOR = "anthropic"
 def tools_of(tool: dict[str, Any]) -> list[Tool]:
     """Return a request's tool, in a list."""
     return [tool_of(tool, "input_schema")]
+
+
+def marks_of(body: dict[str, Any], end: int) -> dict[int, bool]:
+    """Return the positions that a valid request marks for the cache, oldest first, and whether each for an hour.
+
+    `end` is the request's last position. Raises InputError for more marks than the API allows.
+    """
+    places = [(0, one) for one in objects(body, "tools")] + [(1, one) for one in objects(body, "system")]
+    for number, message in enumerate(said := body["messages"]):
+        for many, block in enumerate(objects(message, "content"), 1):
+            if marked := [one for one in (block, *objects(block, "content")) if one.get("cache_control")]:
+                until = [*said[:number], {**message, "content": message["content"][:many]}]
+                at = HEAD - 1 + len(items_of(caught("messages", {"messages": until}, "your")))
+                places += [(at, one) for one in marked]
+    marks = [(at, mark) for at, one in [*places, (end, body)] if (mark := one.get("cache_control"))]
+    if len(marks) > 4:
+        raise InputError("request", f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}.")
+    return {at: under(mark, "ttl") == "1h" for at, mark in marks}
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Mapping
-from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -26,11 +25,11 @@ from ctxsim.readers.assembly.requests.logged import Said
 from ctxsim.readers.source import under
 from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import extractive
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.transcript import Call, Head, Item
+from ctxsim.transcript import Call, Head
 
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 
@@ -109,13 +108,16 @@ class Session:
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
-        data = msgspec.json.encode(body)
-        digest = hashlib.sha256(data).digest()
+        digest = hashlib.sha256(msgspec.json.encode(body)).digest()
         for known, served in self._answered:
             # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream, self._said)
+        llm = self._llm_for(asked)
+        if api == "messages":
+            llm.request.marks = messages.marks_of(body, HEAD - 1 + len(asked.items))
+            llm.turn_to("")
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
         # Agents that have tools offer them in every request of the conversation.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
@@ -126,8 +128,6 @@ class Session:
         matched = self._history.match(asked.items, step) if kind == "main" else None
         if matched is not None:
             self._held = _places(matched)
-        # In a text, the quotes would be escaped. Only Anthropic's API has these marks.
-        self._llm_for(asked).request.marked = api != "messages" or b'"cache_control":{' in data
         tokens, refusal = self._judge(asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:
@@ -173,11 +173,9 @@ class Session:
 
     def _llm_for(self, asked: Asked) -> Kernel:
         if self._llm is None:
-            provider = self._provider
-            if provider.vendor == "none":
-                provider = msgspec.structs.replace(provider, vendor=SHAPES[asked.api].VENDOR)
-            self._provider = provider
-            self._llm = Kernel(provider, self._counter, asked.head, Frames(provider, self._counter))
+            if self._provider.vendor == "none":
+                self._provider = msgspec.structs.replace(self._provider, vendor=SHAPES[asked.api].VENDOR)
+            self._llm = Kernel(self._provider, self._counter, asked.head, Frames(self._provider, self._counter))
         return self._llm
 
     def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
@@ -186,7 +184,7 @@ class Session:
         if step > len(self._script.steps) + MOST_PAST:
             return 0, Refusal("invalid", f"{OVER} So it was said {MOST_PAST} times.")
         llm.begin(_leg(asked.head, self.step * self._provider.pace_s, 0))
-        tokens = llm.request.become(_as_before(llm.request.items, asked.items))
+        tokens = llm.request.become(asked.items)
         limited = self._faults.limited.get(step)
         if limited and self._limited.setdefault(step, 0) < limited.times:
             self._limited[step] += 1
@@ -285,12 +283,6 @@ def _places(matched: Matched) -> frozenset[int]:
 
 def _rate_limit(wait_s: float) -> Refusal:
     return Refusal("rate_limited", f"Rate limit reached. Please try again in {wait_s:g}s.", wait_s)
-
-
-def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
-    """Return `items`, with those at the beginning that equal known ones replaced by the known objects."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(known, items, strict=False)))
-    return [*known[:same], *items[same:]]
 
 
 def _leg(head: Head, scheduled_s: float, output: int) -> Leg:

@@ -152,7 +152,51 @@ def test_anthropic_caches_only_what_a_request_marks(marks: dict[str, Any]) -> No
         reply = one.answer("messages", {"messages": messages, "max_tokens": 9}, "m", False, {}).reply
         assert reply is not None and reply.used is not None
         read.append((reply.used.read > 0, reply.used.write > 0))
-    assert read == ([(False, True), (True, True)] if marks else [(False, False)] * 2)
+    # What is behind the mark of the first message is neither.
+    assert read == ([(False, True), (True, False)] if marks else [(False, False)] * 2)
+
+
+LONG, OTHER = "one two " * 600, "three four " * 700
+FIVE, HOUR = {"cache_control": {"type": "ephemeral"}}, {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def text(said: str, marks: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "text", "text": said, **marks}
+
+
+@pytest.mark.parametrize(
+    ("system", "first", "last", "whole", "parts"),
+    [
+        # Up to the newest mark, wherever it stands; a mark of the whole request is one at its end.
+        (FIVE, {}, {}, {}, 1), ({}, FIVE, {}, {}, 2), (HOUR, {}, HOUR, {}, 3), ({}, {}, {}, HOUR, 3),
+        (HOUR, {}, {}, {}, 1), ({}, {}, {"cache_control": None}, {}, 0),
+    ],
+)  # fmt: skip
+def test_anthropic_caches_up_to_the_marks_for_as_long_as_they_say(
+    system: dict[str, Any], first: dict[str, Any], last: dict[str, Any], whole: dict[str, Any], parts: int
+) -> None:
+    prices = Prices(input=1.0, output=0.0, cache_read=0.1, cache_write=1.25, cache_write_long=2.0)
+    one = session(cache="anthropic", model="claude-sonnet-4-5", prices=prices, pace_s=301.0)
+    messages = [{"role": "user", "content": [text(OTHER, first), text(LONG, last)]}]
+    body = {"system": [text(LONG, system)], "messages": messages, "max_tokens": 9, **whole}
+    made = one.answer("messages", body, "m", False, {})
+    assert made.reply is not None and made.reply.used is not None and made.cost_usd is not None
+    write, hour = made.reply.used.write, HOUR in (system, whole)
+    assert write == sum(map(COUNT, (LONG, OTHER, LONG)[:parts]))
+    assert made.cost_usd == pytest.approx((made.tokens - write + write * (2.0 if hour else 1.25)) / 1e6)
+    # 301 seconds later.
+    messages += [{"role": "assistant", "content": "Yes."}, TASK]
+    again = one.answer("messages", body, "m", False, {}).reply
+    assert again is not None and again.used is not None and again.used.read == (write if hour else 0)
+
+
+def test_anthropic_refuses_a_fifth_mark() -> None:
+    body = {"system": [text("a", FIVE)], "messages": [{"role": "user", "content": [text("b", FIVE)] * 3}]}
+    assert session().answer("messages", body, "m", False, {}).refusal is None
+    answer = {"type": "tool_result", "tool_use_id": "x", "content": [text("c", HOUR)]}
+    body["messages"] += [{"role": "user", "content": [answer]}]
+    with pytest.raises(InputError, match=r"A maximum of 4 blocks with cache_control may be provided\. Found 5\."):
+        session().answer("messages", body, "m", False, {})
 
 
 def test_a_broken_stream_takes_no_step_and_comes_once() -> None:

@@ -19,6 +19,8 @@ class Cache:
     """Reads are multiples of this many tokens."""
     used = False
     """Whether a request was stored."""
+    lifetime_s = 0.0
+    """How long what is stored or read from now on lives. Its owner sets this."""
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
         """Match a request, and return its tokens by class; no more than `most` are read."""
@@ -51,11 +53,10 @@ class BreakpointCache(Cache):
     renewed by reading.
     """
 
-    def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints, lifetime_s: float) -> None:
+    def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints) -> None:
         self._rule = rule
         self._minimum = minimum
         self._strategy = strategy
-        self._lifetime_s = lifetime_s
         self._entries: dict[int, dict[int, dict[int, float]]] = {}
         """By position, tokens and identity of a prefix, the second of its end. Few prefixes have equal tokens."""
         self._positions: list[int] = []
@@ -76,7 +77,8 @@ class BreakpointCache(Cache):
         return split.read + split.write
 
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
-        chosen = marked_positions(request, self._strategy if request.marked else "none")[-self._rule.max_breakpoints :]
+        chosen = marked_positions(request, self._strategy) if request.marks is None else list(request.marks)
+        chosen = chosen[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
         marks = [(mark, tokens) for mark in chosen if (tokens := request.tokens_to(mark)) >= self._minimum]
@@ -94,7 +96,7 @@ class BreakpointCache(Cache):
             if position not in self._entries:
                 insort(self._positions, position)
             here = self._entries.setdefault(position, {})
-            here.setdefault(tokens, {})[request.identity(position)] = now_s + self._lifetime_s
+            here.setdefault(tokens, {})[request.identity(position)] = now_s + self.lifetime_s
 
     def _look_back(self, request: Request, mark: int, now_s: float) -> tuple[int, int] | None:
         """Return the newest position within reach of a mark that is a live entry, and its tokens; None without one."""
@@ -179,12 +181,11 @@ class PrefixCache(Cache):
     token-granular vendors add the common beginning of the two token lists.
     """
 
-    def __init__(self, rule: CacheRule, model: str, shared: Callable[[Item, Item], int], lifetime_s: float) -> None:
+    def __init__(self, rule: CacheRule, model: str, shared: Callable[[Item, Item], int]) -> None:
         self._rule = rule
         self._minimum = rule.minimum(model)
         self._responses = rule.keeps_responses(model)
         self._shared = shared
-        self._lifetime_s = lifetime_s
         self._last_s = float("-inf")
         self._own = 0
         """Number of leading positions that the last request stored here shares with the request billed last; all of
@@ -219,7 +220,7 @@ class PrefixCache(Cache):
         return Split(read, written, request.total - read - written)
 
     def _alive(self, at_s: float, now_s: float) -> bool:
-        return now_s - at_s <= self._lifetime_s
+        return now_s - at_s <= self.lifetime_s
 
     def _common(self, request: Request, shared: int, now_s: float) -> int:
         """Number of leading positions that some live earlier request had too."""
@@ -280,14 +281,12 @@ def response_length(items: list[Item], first: int) -> int:
     return len(list(one))
 
 
-def open_cache(
-    rule: CacheRule, model: str, strategy: Breakpoints, lifetime_s: float, shared: Callable[[Item, Item], int]
-) -> Cache:
+def open_cache(rule: CacheRule, model: str, strategy: Breakpoints, shared: Callable[[Item, Item], int]) -> Cache:
     """Return an empty cache under a vendor's rule. `shared` returns the leading tokens of two items."""
     match rule.kind:
         case "none":
             return Cache()
         case "prefix":
-            return PrefixCache(rule, model, shared, lifetime_s)
+            return PrefixCache(rule, model, shared)
         case "breakpoints":
-            return BreakpointCache(rule, rule.minimum(model), strategy, lifetime_s)
+            return BreakpointCache(rule, rule.minimum(model), strategy)

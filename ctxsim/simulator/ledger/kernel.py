@@ -103,15 +103,14 @@ class Kernel:
         """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
     def turn_to(self, model: str) -> None:
-        """Use the prices and the cache of a model, given by its name in the log, from now on."""
+        """Use the prices and cache of a model, by its name in the log, and the lifetime that the newest mark says."""
         provider = self.provider.of(model)
         self._model, self._prices = provider.model, provider.prices
-        self._lifetime_s = self._rule.lifetime(self._model, provider.long_cache)
+        self._long = provider.long_cache or any([*(self.request.marks or {}).values()][-1:])
         if self._model not in self._caches:
-            self._caches[self._model] = open_cache(
-                self._rule, self._model, provider.breakpoints, self._lifetime_s, self._frames.shared
-            )
+            self._caches[self._model] = open_cache(self._rule, self._model, provider.breakpoints, self._frames.shared)
         self.cache = self._caches[self._model]
+        self.cache.lifetime_s = self._rule.lifetime(self._model, self._long)
 
     def begin(self, leg: Leg) -> None:
         """Begin a call, before a policy edits it: move the clock to its scheduled start plus all waiting so far."""
@@ -220,7 +219,7 @@ class Kernel:
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
         prices = self._prices.at(self.now_s) if self._prices else None
-        return cost_of(prices, split, output_tokens, self.provider.long_cache) if prices else None
+        return cost_of(prices, split, output_tokens, self._long) if prices else None
 
     def _cause(self) -> str:
         """Why cached tokens weren't read, by comparison with the last request; '' if an edit is the reason."""
@@ -235,7 +234,7 @@ class Kernel:
             return OTHER_PROMPT
         if shared < before:
             return ""
-        return LIFETIME if self.now_s > self._billed_s + self._lifetime_s else OUT_OF_REACH
+        return LIFETIME if self.now_s > self._billed_s + self.cache.lifetime_s else OUT_OF_REACH
 
     def _note_demand(self, split: Split) -> None:
         limit = self.provider.rate_limit

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from itertools import accumulate
-from operator import eq, is_
+from operator import eq
 
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.transcript import Head, Item
@@ -38,15 +38,17 @@ class Request:
 
     __slots__ = (
         "_blocks", "_frames", "_gone", "_identities", "_left", "_own", "_same", "_tokens", "_upto", "cause",
-        "changed_from", "head", "items", "marked", "reshaped_from", "total",
+        "changed_from", "head", "items", "marks", "reshaped_from", "total",
     )  # fmt: skip
 
     def __init__(self, frames: Frames, head: Head) -> None:
         self._frames = frames
         self.head = head
         self.items: list[Item] = []
-        self.marked = True
-        """Whether the caller marks breakpoints of the cache in it, where a vendor wants marks."""
+        self.marks: Mapping[int, bool] | None = None
+        """The positions that the caller marks for the cache, oldest first, and whether each for the longer lifetime;
+        None for those of the provider's strategy.
+        """
         tokens, self._own = frames.head(head)
         self._tokens: list[int] = []
         """The tokens of each item."""
@@ -96,8 +98,8 @@ class Request:
         self.total = self._upto[-1] + sum(self._tokens)
 
     def become(self, items: Sequence[Item]) -> int:
-        """Replace the items, and return the tokens. Leading items that are the same objects are kept."""
-        kept = list(map(is_, self.items, items))
+        """Replace the items, and return the tokens. Leading items that are equal are kept."""
+        kept = list(map(eq, self.items, items))
         same = kept.index(False) if False in kept else len(kept)
         if same < len(self.items):
             self._splice(same, len(self.items) - same, [])

@@ -65,7 +65,8 @@ def test_branches_are_all_that_a_cache_must_remember(
         load_vendor("none").cache, kind="prefix", lifetime_s=60.0, responses=("*",) if answers else ()
     )
     frames = Frames(Provider(), Provider().counter())
-    cache, plain = PrefixCache(rule, "", frames.shared, rule.lifetime_s), Plain(rule)
+    cache, plain = PrefixCache(rule, "", frames.shared), Plain(rule)
+    cache.lifetime_s = rule.lifetime_s
     request, now_s = Request(frames, Head("a")), 0.0
     for texts, system, pause_s in requests:
         now_s += pause_s

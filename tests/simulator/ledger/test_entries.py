@@ -67,7 +67,9 @@ def test_the_marks_of_each_strategy(said: str, strategy: Breakpoints, marked: li
 
 def marks(minimum: int = 10, strategy: Breakpoints = "automatic", **rule: object) -> BreakpointCache:
     """Entries live for 60 seconds."""
-    return BreakpointCache(CacheRule("breakpoints", **rule), minimum, strategy, 60.0)  # type: ignore[arg-type, misc]
+    made = BreakpointCache(CacheRule("breakpoints", **rule), minimum, strategy)  # type: ignore[arg-type, misc]
+    made.lifetime_s = 60.0
+    return made
 
 
 def sent(cache: BreakpointCache | PrefixCache, request: Request, at_s: float, most: int | None = None) -> Split:
@@ -164,8 +166,9 @@ def test_tools_may_be_all_that_is_read() -> None:
 
 def prefixes(minimum: int = 10, **rule: object) -> PrefixCache:
     """Requests live for 60 seconds."""
-    made = CacheRule("prefix", minimum_tokens=minimum, **rule)  # type: ignore[arg-type, misc]
-    return PrefixCache(made, "", FRAMES.shared, 60.0)
+    made = PrefixCache(CacheRule("prefix", minimum_tokens=minimum, **rule), "", FRAMES.shared)  # type: ignore[arg-type, misc]
+    made.lifetime_s = 60.0
+    return made
 
 
 def follow(cache: PrefixCache, *said: str, at_s: float = 1.0, most: int | None = None) -> Split:
@@ -273,7 +276,7 @@ def test_what_could_be_read_next_is_all_from_the_minimum_on(total: int, held: in
 def test_each_kind_of_cache_is_opened() -> None:
     def opened(kind: str, **rule: object) -> Split:
         made = CacheRule(kind, minimum_tokens=99, minimum_by_model={"small": 10}, **rule)  # type: ignore[arg-type, misc]
-        return open_cache(made, "small", "automatic", 60.0, FRAMES.shared).split(request_of("u.a"), 0.0)
+        return open_cache(made, "small", "automatic", FRAMES.shared).split(request_of("u.a"), 0.0)
 
     assert opened("none") == Split(0, 0, 10)
     assert opened("breakpoints") == opened("prefix", paid_writes=True) == Split(0, 10, 0)
