@@ -161,8 +161,13 @@ class ClaudeTokenizer:
         return list(chain.from_iterable(cut))
 
     def _fewest(self, part: str) -> tuple[int, ...]:
-        """Return the fewest tokens that make a part, by dynamic programming over its prefixes."""
+        """Return the fewest tokens that make a part: one, two, or else by dynamic programming over its prefixes."""
         stream, pieces, longest = self._stream(part), self._pieces, self._longest
+        if stream in pieces:
+            return (pieces[stream],)
+        for at in (-1, *range(1, len(stream) - 1)):
+            if stream[at:] in pieces and stream[:at] in pieces:
+                return pieces[stream[:at]], pieces[stream[at:]]
         number, begins = [0], [0]
         for end, last in enumerate(stream, 1):
             start, least = end - 1, number[-1] + (1 if last in pieces else len(self._in_bytes(last)))
