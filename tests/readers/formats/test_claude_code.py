@@ -506,6 +506,31 @@ def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:
     assert [made.model for made in one(tmp_path, *lines).calls] == ["claude-x-fast", "claude-x"]
 
 
+@pytest.mark.parametrize("own", ["claude-x", None])
+def test_requests_that_the_server_made_for_a_response_are_paid_beside_it(tmp_path: Path, own: str | None) -> None:
+    # The whole usage is the sum of what the model itself was asked, the one that it asked in between isn't in it.
+    def made(kind: str, usage: Json, model: str | None) -> Json:
+        return {**usage, "type": kind, **({"model": model} if model else {})}
+
+    asked = [made("compaction", usage(900, 0, 0, 40), None), made("message", usage(1, 20, 100, 5), own),
+             made("advisor_message", usage(150, 0, 0, 70), "claude-y"), made("message", usage(2, 30, 120, 8), own),
+             made("message", usage(7, 0, 0, 0), "claude-z")]  # fmt: skip
+    stated = {**usage(3, 50, 220, 13), "iterations": asked, "output_tokens_details": {"thinking_tokens": 9}}
+    lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=stated, stop_reason="end_turn")]
+    read = one(tmp_path, *lines)
+    # 1 + 20 + 100 tokens were sent as the log has them; the rest began with parts of the response.
+    assert [made.usage for made in read.calls] == [Usage(121, 5, 100, 20)]
+    assert [
+        (made.model, made.usage and (made.usage.input_tokens, made.usage.output_tokens), made.end)
+        for made in read.beside
+    ] == [("claude-x", (900, 40), 1), ("claude-y", (150, 70), 0), ("claude-x", (152, 8), 0)]
+    single = {**usage(3, 50, 220, 13), "iterations": [made("message", usage(0, 0, 0, 1), own)]}
+    once = one(
+        tmp_path, user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=single, stop_reason="end_turn")
+    )
+    assert (once.calls[0].usage, once.beside) == (Usage(273, 13, 220, 50), ())
+
+
 def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:
     transcript = one(tmp_path, *[{"type": "summary", "summary": "A title", "leafUuid": "x"}] * 2)
     assert transcript.calls == ()

@@ -25,6 +25,7 @@ from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.tree import (
     ENDINGS,
     Line,
+    LineUsage,
     Metadata,
     ToldOfAgents,
     conversation,
@@ -197,7 +198,8 @@ class _Conversation:
         self.restoring = False
         self.counts["assistant line without a message"] += sum(line.message is None for line in lines)
         stated, finished, model = recorded(lines)
-        usage = stated.request(finished) if stated else None
+        usage = stated.request(finished, model) if stated else None
+        self._inside(stated, time_s(lines[0].timestamp), model)
         if usage:
             if possible(usage.input_tokens):
                 self._compare(model, usage.input_tokens)
@@ -216,7 +218,12 @@ class _Conversation:
     def _paid(self, response: Sequence[Line], summary: bool = False) -> None:
         stated, finished, model = recorded(response)
         if stated:
-            self.assembly.beside(stated.request(finished), time_s(response[0].timestamp), model, summary)
+            self.assembly.beside(stated.request(finished, model), time_s(response[0].timestamp), model, summary)
+            self._inside(stated, time_s(response[0].timestamp), model)
+
+    def _inside(self, stated: LineUsage | None, when: float | None, model: str) -> None:
+        for one in stated.inside(model)[1] if stated else ():
+            self.assembly.beside(one.whole(), when, one.model or model, one.type == "compaction")
 
     def _compare(self, model: str, tokens: int) -> None:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""

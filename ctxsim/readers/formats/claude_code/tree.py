@@ -21,28 +21,47 @@ class _OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class _LineUsage(BilledUsage):
+class _Iteration(BilledUsage):
+    type: str = ""
+    model: str | None = None
+
+
+class LineUsage(BilledUsage):
     # Repeated in each line of a response.
     output_tokens_details: _OutputDetails | None = None
     speed: Any = None
+    iterations: list[_Iteration] | None = None
+
+    def inside(self, model: str) -> tuple[BilledUsage, list[_Iteration]]:
+        """Return the usage of the request that the log shows, and of others that the server made for its response: by
+        a tool of its own, an advisor or a compaction. An attempt without output isn't billed.
+
+        The usage of the whole is a sum without advisors and compactions (github.com/anthropics/anthropic-sdk-python
+        2.14.0, types/beta/beta_iterations_usage.py).
+        """
+        made = [one for one in self.iterations or () if one.output_tokens]
+        answered = [one for one in made if one.type.endswith("message") and one.type != "advisor_message"]
+        own = next((one for one in answered if one.model in (None, model.removesuffix("-fast"))), None)
+        return (own, [one for one in made if one is not own]) if own and len(self.iterations or ()) > 1 else (self, [])
 
     @property
     def thinking_tokens(self) -> int | None:
         return self.output_tokens_details.thinking_tokens if self.output_tokens_details else None
 
-    def request(self, finished: bool) -> Usage | None:
+    def request(self, finished: bool, model: str) -> Usage | None:
         """Return the usage of the request, or None if it holds no numbers.
 
         Output is counted while it streams: only a line with a stop reason has the final number.
         """
-        usage = self.whole()
+        one, others = self.inside(model)
+        usage = one.whole()
         if not usage.input_tokens:
             return None
         return msgspec.structs.replace(
             usage,
             output_tokens=usage.output_tokens if finished else None,
             output_begun_tokens=None if finished else usage.output_tokens,
-            reasoning_tokens=self.thinking_tokens if finished else None,
+            reasoning_tokens=self.thinking_tokens if finished and not others else None,
         )
 
 
@@ -53,7 +72,7 @@ class LineMessage(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: _LineUsage | None = None
+    usage: LineUsage | None = None
     context_management: Any = None
 
     @property
@@ -167,7 +186,7 @@ class Line(Envelope):
         return self.type == "attachment" or (self.type == "user" and self.source_tool_use is not None)
 
 
-def recorded(response: Sequence[Line]) -> tuple[_LineUsage | None, bool, str]:
+def recorded(response: Sequence[Line]) -> tuple[LineUsage | None, bool, str]:
     """Return the usage that a response's lines state last, whether it is finished, and the model.
 
     In fast mode, which costs more, the model has the name that providers use for it.
