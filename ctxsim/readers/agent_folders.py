@@ -22,6 +22,7 @@ class Place(NamedTuple):
     before: tuple[str, ...] = ()
 
 
+_COWORK = ("local-agent-mode-sessions/**/.claude/projects/**/*.jsonl",)
 _CODE = ".config/Code/User/globalStorage"
 _CODE_MAC = "Library/Application Support/Code/User/globalStorage"
 _EDITOR = ("globalStorage/state.vscdb",)
@@ -33,6 +34,9 @@ PLACES = (
     Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
     # https://developers.openai.com/codex/local-config
     Place("Codex", "codex-rollout", ".codex", ("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl")),
+    # https://github.com/simonw/claude-code-transcripts/issues/84
+    Place("Claude Cowork", "claude-code", ".config/Claude", _COWORK),
+    Place("Claude Cowork", "claude-code", "Library/Application Support/Claude", _COWORK),
     # https://geminicli.com/docs/cli/session-management/
     Place("Gemini CLI", "gemini-cli", ".gemini", ("tmp/*/chats/**/*.json", "tmp/*/chats/**/*.jsonl")),
     # https://docs.github.com/en/copilot/concepts/agents/copilot-cli
@@ -53,6 +57,8 @@ PLACES = (
     Place("Goose", "goose", ".local/share/goose", ("sessions/sessions.db",)),
     # https://docs.factory.ai/
     Place("Droid", "droid", ".factory", ("sessions/**/*.jsonl",)),
+    # https://docs.x.ai/build
+    Place("Grok Build", "grok", ".grok", ("sessions/*/*/chat_history.jsonl",)),
     # https://moonshotai.github.io/kimi-cli/
     Place("Kimi CLI", "kimi", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://github.com/MoonshotAI/kimi-code

@@ -72,10 +72,15 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     for name in ("state.json", "agents/main/wire.jsonl", "agents/sub/wire.jsonl"):
         put(session / name)
     old = put(home / ".kimi/sessions/p/old/wire.jsonl")
+    put(home / ".grok/sessions/p/s/summary.json")
+    grok = put(home / ".grok/sessions/p/s/chat_history.jsonl").parent
+    cowork = home / ".config/Claude/local-agent-mode-sessions/a/b/local_1"
+    put(cowork / "audit.jsonl")
+    desktop = put(cowork / ".claude/projects/p/s.jsonl")
     made = put(home / ".cline/data/sessions/s/s.messages.json")
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
     assert [(one.place.agent, one.paths) for one in kept()] == [
-        ("Kimi CLI", (old,)), ("Kimi Code", (session,)), ("Cline", (made, cli)), ("Cline", (task,)),
+        ("Claude Cowork", (desktop,)), ("Grok Build", (grok,)), ("Kimi CLI", (old,)), ("Kimi Code", (session,)), ("Cline", (made, cli)), ("Cline", (task,)),
     ]  # fmt: skip
 
 
