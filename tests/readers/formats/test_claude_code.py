@@ -497,6 +497,10 @@ def test_what_a_session_copies_from_another_is_counted_there(tmp_path: Path) -> 
     assert [(made.start, made.usage and made.usage.input_tokens, made.model) for made in summary.beside] == [
         (3, 15, "m")
     ]
+    # So does the one that answers a question beside the session.
+    agent["agentId"] = "aside_question-7"
+    aside = one(tmp_path, *lines(**agent), asks | agent, asked | agent)
+    assert ([made.start for made in aside.calls], aside.beside) == ([3], ())
 
 
 def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:

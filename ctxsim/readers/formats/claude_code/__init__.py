@@ -42,6 +42,9 @@ VERSIONS = "Claude Code 2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
 
+SUMMARISES = "acompact"
+"""The agent that writes the summary of a compaction."""
+
 SHRUNK = 0.9
 """A request below this share of the one before was not the whole history. Thinking that isn't resent saves less."""
 
@@ -101,15 +104,16 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _copied(lines: Sequence[Line]) -> int:
-    """Return the number of first lines that copy another session: before a fork, or in the request for a summary."""
-    summary = _summarises(lines)
-    marks = [line.prompt if summary else line.forked_from for line in lines]
+    """Return the number of first lines that copy another session: before a fork, a request for a summary, or a question
+    by /btw (https://github.com/ccusage/ccusage/issues/913).
+    """
+    whole = _of_agent(lines, SUMMARISES, "aside_question")
+    marks = [line.prompt if whole else line.forked_from for line in lines]
     return max((number for number, mark in enumerate(marks, 1) if mark), default=0)
 
 
-def _summarises(lines: Sequence[Line]) -> bool:
-    # The agent that writes the summary of a compaction.
-    return any((line.agent_id or "").startswith("acompact") for line in lines)
+def _of_agent(lines: Sequence[Line], *names: str) -> bool:
+    return any((line.agent_id or "").startswith(names) for line in lines)
 
 
 def _responses(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -157,7 +161,7 @@ class _Conversation:
         if self.assembly.calls:
             self.assembly.inherited()
             self.items_of, self.last_request = {}, None
-        if _summarises(kept):
+        if _of_agent(kept, SUMMARISES):
             for response in responses.values():
                 self._paid(response, summary=True)
             kept = kept[:copied]
