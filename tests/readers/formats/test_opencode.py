@@ -113,6 +113,14 @@ def test_steps_of_one_message_are_responses_of_their_own(tmp_path: Path) -> None
     assert transcript.notes == ("left out: 1 x file whose content stands in a text part",)
 
 
+@pytest.mark.parametrize(("total", "output"), [(115, 10), (112, 7), (None, 7)])
+def test_a_total_tells_whether_reasoning_is_part_of_the_output(total: int | None, output: int, tmp_path: Path) -> None:
+    # 90 + 10 + 5 + 7 = 112; with 3 more of reasoning 115.
+    step = finish(input=90, output=7, reasoning=3, cache={"read": 10, "write": 5}, total=total)
+    made = exported(tmp_path, user(text("Any mail?")), answer(START, text("Two."), step)).calls
+    assert [call.usage for call in made] == [Usage(105, output, 10, 5, 3, 0.1)]
+
+
 def test_without_marks_text_after_a_tool_call_is_the_next_response(tmp_path: Path) -> None:
     transcript = exported(tmp_path, user(text("Any mail?")), answer(tool("c1", "2 messages"), text("Two.")))
     assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]

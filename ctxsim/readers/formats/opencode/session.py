@@ -40,12 +40,20 @@ class _Tokens(msgspec.Struct):
     input: int | None = 0
     output: int | None = None
     reasoning: int | None = None
+    total: int | None = None
     cache: dict[str, int | None] | None = None
 
     def whole(self, cost_usd: Any) -> Usage | None:
-        """Return usage of the whole prompt, with its cost; None if nothing was counted."""
+        """Return usage of the whole prompt, with its cost; None if nothing was counted.
+
+        Versions that state a total may count reasoning apart from the output, as the sum tells: Session.getUsage in
+        https://github.com/Mai0313/VibeCodingTracker/pull/214.
+        """
         read, written = under(self.cache, "read"), under(self.cache, "write")
-        usage = in_parts(stated(self.input), self.output, read, written, self.reasoning, cost_usd)
+        output, apart = self.output or 0, self.reasoning or 0
+        summed = sum(part or 0 for part in (self.input, output, apart, read, written)) == self.total
+        made = output + apart if summed else self.output
+        usage = in_parts(stated(self.input), made, read, written, self.reasoning, cost_usd)
         return usage if usage.input_tokens else None
 
 
