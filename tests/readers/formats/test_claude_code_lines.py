@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from read_back import Json, left_out, only, said, taken, write
+from read_back import Json, all_of, left_out, only, said, taken, write
 
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript, Usage
@@ -133,6 +133,19 @@ def test_what_sub_agents_cost_is_told_by_progress_unless_their_own_files_are_the
     for kept in (f"{tmp_path / 'all.zip'}", f"git:{tmp_path}"):
         (again,) = [each for source in sources(kept) if source.name.endswith("s.jsonl") for each in read_source(source)]
         assert again.beside == found.beside
+
+
+def test_a_sub_agent_with_a_file_of_its_own_is_read_there_only(tmp_path: Path) -> None:
+    def agent(name: str) -> list[Json]:
+        return [line | {"isSidechain": True, "agentId": name}
+                for line in (user(f"u{name}", None, "Find."), answer(f"a{name}", f"u{name}", "Here."))]  # fmt: skip
+
+    path = write(tmp_path / "s.jsonl", user("u1", None, "Go."), answer("a1", "u1", "Done."), *agent("x"), *agent("y"))
+    own = write(tmp_path / "s" / "subagents" / "agent-x.jsonl", *agent("x"))
+    main, other = all_of(path, "claude-code")
+    assert (main.name, other.name) == (str(path), f"{path}#y")
+    assert main.notes == ("1 sub-agent(s) left out here: they have files of their own",)
+    assert only(own, "claude-code").parent == str(path)
 
 
 @pytest.mark.parametrize(("beside", "parent"), [

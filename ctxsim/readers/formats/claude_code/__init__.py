@@ -97,7 +97,12 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         kept = (ending for ending in ENDINGS if source.near([PurePath(f"{own}{ending}")]))
         return f"{session}{next(kept, ENDINGS[0])}"
 
-    for name, parent, lines in session_tree.conversations(source.name, lines_of, main_of):
+    found = list(session_tree.conversations(source.name, lines_of, main_of))
+    # Some versions write a sub-agent to its own file and to that of its session too.
+    once = [one for one in found if one[1] != source.name or not told.has_file(one[0].removeprefix(f"{source.name}#"))]
+    if len(once) < len(found):
+        notes.append(f"{len(found) - len(once)} sub-agent(s) left out here: they have files of their own")
+    for name, parent, lines in once:
         yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # Notes, counts and responses of the file go to its first conversation.
         notes, counts, told = [], Frequencies(), ToldOfAgents(None)

@@ -223,7 +223,7 @@ class ToldOfAgents:
 
     def responses(self) -> Iterator[Line]:
         """Yield each response that no other file holds, as a line without content."""
-        own = {agent: self._has_file(agent) for agent, _, _ in self._found.values()}
+        own = {agent: self.has_file(agent) for agent, _, _ in self._found.values()}
         for agent, message, when in self._found.values():
             if own[agent]:
                 continue
@@ -234,7 +234,8 @@ class ToldOfAgents:
                 # Progress is for display: usage in another form is skipped.
                 continue
 
-    def _has_file(self, agent: str) -> bool:
+    def has_file(self, agent: str) -> bool:
+        """Return whether a sub-agent has a file of its own beside the session's."""
         if self._source is None or not _AGENT.fullmatch(agent):
             return False
         own = self._source.place
