@@ -44,7 +44,7 @@ def cost_by(prices: Prices, usage: Usage, paid_writes: bool) -> float:
 def cost_beside(transcript: Transcript) -> float:
     """Return USD of the responses outside the conversation: as recorded, else at list prices, without those unknown."""
     found = 0.0
-    for call in transcript.beside:
+    for call in (one for one in transcript.beside if one.end == one.start):
         on = None if call.time_s is None else datetime.fromtimestamp(call.time_s, UTC).date()
         model = find_model(call.model, on, recorded=True)
         if call.usage and call.usage.cost_usd is not None:

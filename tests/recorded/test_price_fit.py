@@ -77,7 +77,9 @@ def test_what_lies_outside_the_conversation_costs_what_is_recorded_or_listed() -
     ]  # fmt: skip
     assert cost_beside(msgspec.structs.replace(paid(), beside=tuple(calls))) == pytest.approx(4.0 + 2.0)
     written = Call(0, 0, usage=Usage(1_000_000, 0, 0, 1_000_000), model="claude-haiku-4-5", time_s=1_770_000_000.0)
-    assert cost_beside(msgspec.structs.replace(paid(), beside=(written,))) == pytest.approx(1.25)
+    # A total of the conversation's own calls is not beside it.
+    total = msgspec.structs.replace(written, end=1)
+    assert cost_beside(msgspec.structs.replace(paid(), beside=(written, total))) == pytest.approx(1.25)
 
 
 @pytest.mark.parametrize(("prices", "usd"), [(PAID_WRITES, 0.01755), (FREE_WRITES, 0.0153)])

@@ -58,13 +58,14 @@ def facts_of(transcript: Transcript) -> Session:
     ratio = float(np.median(ratios or [USUAL]))
     last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
     ending = tuple(round(sum(map(len, one.summary)) / ratio) for one in transcript.compactions if one.call > last)
-    silent = tuple(call.time_s for call in transcript.calls if call.usage is None)
+    beside = [one for call in transcript.beside if call.usage for one in _beside(call.usage, call, transcript, names)]
+    summed = max((call.end for call in transcript.beside if call.end > call.start), default=0)
+    silent = tuple(call.time_s for call in transcript.calls if call.usage is None and call.end > summed)
     if silent and not responses and (usd := transcript.cost_usd):
         responses, silent = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], ()
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
-        tuple(responses), tuple(_beside(call.usage, call, names) for call in transcript.beside if call.usage),
-        tuple(names), tuple(large), dict(tools), ratio,
+        tuple(responses), tuple(beside), tuple(names), tuple(large), dict(tools), ratio,
         None if stated else transcript.cost_usd, silent,
         tuple(line for line in transcript.notes if SKIPPED in line), ending,
     )  # fmt: skip
@@ -82,10 +83,23 @@ def _plain_response(call: Call, usage: Usage) -> Response:
                     unsaid=usage.cache_read_tokens is None)  # fmt: skip
 
 
-def _beside(usage: Usage, call: Call, names: dict[str, int]) -> Response:
+def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, int]) -> Iterator[Response]:
+    """Yield a response beside the conversation; a total in equal parts, one at the time of each of its calls, as prices
+    depend on the size of a request.
+    """
     made = _plain_response(call, usage)
-    part = names.setdefault(facts.ASKING if call.start else facts.BESIDE, len(names))
-    return msgspec.structs.replace(made, parts=(part, made.read, made.write, made.plain))
+    summed = call.end > call.start
+    part = names.setdefault(facts.UNKNOWN if summed else facts.ASKING if call.start else facts.BESIDE, len(names))
+    of_all = [one for one in transcript.calls if summed and one.end <= call.end] or [call]
+    told = [one for one in of_all if one.model == call.model] or of_all
+    many = len(told)
+    for number, one in enumerate(told):
+        shares = {
+            name: getattr(made, name) * (number + 1) // many - getattr(made, name) * number // many
+            for name in ("read", "write", "long", "plain", "output")
+        }
+        parts = (part, shares["read"], shares["write"], shares["plain"])
+        yield msgspec.structs.replace(made, time_s=one.time_s, parts=parts, **shares)
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):

@@ -189,7 +189,7 @@ class _Session:
                 _compacted(agent, compaction)
                 _paid(agent, compaction, time_s(event.timestamp), where)
             case "session.shutdown":
-                self._shutdown(convert(data, _Shutdown, where), where)
+                self._shutdown(convert(data, _Shutdown, where), time_s(event.timestamp), where)
             case _:
                 self.left_out[event.type] += 1
 
@@ -225,7 +225,11 @@ class _Session:
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         agent.response(message, time_s(event.timestamp))
 
-    def _shutdown(self, shutdown: _Shutdown, where: str) -> None:
+    def _shutdown(self, shutdown: _Shutdown, when_s: float | None, where: str) -> None:
+        """Add the totals of a run. Their input includes cached tokens, their output reasoning.
+
+        Source: https://github.com/getagentseal/codeburn/pull/684.
+        """
         notes = self.main.assembly.notes
         for model, told in (shutdown.model_metrics or {}).items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
@@ -236,11 +240,16 @@ class _Session:
                 f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "
                 f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
             )
-            # A total of one request is its usage. It must have no cached tokens: how a total counts them isn't known.
-            alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self.agents
-            if alone and not usage.cache_read_tokens and not usage.cache_write_tokens:
-                whole = Usage(usage.input_tokens, usage.output_tokens, 0, 0, usage.reasoning_tokens)
-                self.main.usage(whole)
+            whole = Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens,
+                          usage.reasoning_tokens)  # fmt: skip
+            # A total of one request is its usage.
+            alone = count == 1 and not self.main.assembly.calls and not self.agents
+            if usage.input_tokens and not (alone and self.main.usage(whole)):
+                self.main.close()
+                self.main.assembly.total(whole, when_s, model)
+                for agent in self.agents.values():
+                    agent.close()
+                    agent.assembly.total(Usage(0), when_s, model)
         if shutdown.system_tokens is not None:
             notes.append(
                 f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "

@@ -153,6 +153,24 @@ def test_an_unfinished_response_is_counted_as_the_model_writes_it(model: str) ->
     assert one.begun and one.written == content + around
 
 
+@pytest.mark.parametrize(("models", "model", "times"), [
+    (("a", "b", "a", "a"), "a", (1.0, 3.0)), (("a", "b", "a", "a"), "b", (2.0,)),
+    # Of another model were sub-agents: the sizes of their requests aren't known.
+    (("a", "b", "a", "a"), "c", (1.0, 2.0, 3.0)), ((), "c", (9.0,)),
+])  # fmt: skip
+def test_a_total_counts_for_the_calls_before_it(models: tuple[str, ...], model: str, times: tuple[float, ...]) -> None:
+    calls = tuple(Call(n, n + 1, None, n + 1.0, name) for n, name in enumerate(models))
+    total = Call(0, 3, Usage(100, 7, 50, 30), 9.0, model)
+    found = facts_of(msgspec.structs.replace(conversation(), items=(), calls=calls, beside=(total,)))
+    assert [one.time_s for one in found.beside] == list(times)
+    sums = [sum(of) for of in zip(*((one.read, one.write, one.plain, one.output) for one in found.beside), strict=True)]
+    assert (sums, max(one.plain for one in found.beside)) == ([50, 30, 20, 7], -(-20 // len(times)))
+    # The fourth call came later.
+    assert found.unrecorded == ((4.0,) if calls else ()) and {found.parts[one.parts[0]] for one in found.beside} == {
+        "unknown"
+    }
+
+
 @pytest.mark.parametrize(("usage", "told"), [
     # Read, written, of that for an hour, plain, output, unfinished, dollars: nothing is more than the request.
     (Usage(100, 5, 200, 50), (100, 0, 0, 0, 5, False, None)),

@@ -131,6 +131,17 @@ def test_notices_to_the_model_are_user_texts(tmp_path: Path) -> None:
     assert [kind for kind, _ in said(read_back)][2:5] == ["tool_result", "user", "user"]
 
 
+def shutdown(requests: int, **usage: int) -> Json:
+    metrics = {"gpt-x": {"requests": {"count": requests, "cost": 0}, "usage": usage}}
+    return event(
+        "session.shutdown",
+        modelMetrics=metrics,
+        systemTokens=8000,
+        toolDefinitionsTokens=4000,
+        conversationTokens=90,
+    )
+
+
 @pytest.mark.parametrize("field", ["parent", "agent"])
 def test_a_sub_agent_is_its_own_transcript(tmp_path: Path, field: str) -> None:
     inner: Json = {"parentToolCallId": "c1"} if field == "parent" else {"agent": "a7"}
@@ -146,7 +157,12 @@ def test_a_sub_agent_is_its_own_transcript(tmp_path: Path, field: str) -> None:
         answer("Found.", **inner),
         done("c1", "It was found."),
         answer("Done."),
+        shutdown(4, inputTokens=900),
     )
+    # The total of both is told once, and covers the calls of both.
+    assert [(one.usage, one.start, one.end) for one in (*main.beside, *child.beside)] == [
+        (Usage(900), 0, len(main.items)), (Usage(0), 0, len(child.items))
+    ]  # fmt: skip
     assert said(child) == [("user", "Find it."), ("tool_call", "{}"), ("tool_result", "x"), ("assistant", "Found.")]
     assert child.parent == main.name
     assert child.name == f"{main.name}#c1"
@@ -155,22 +171,11 @@ def test_a_sub_agent_is_its_own_transcript(tmp_path: Path, field: str) -> None:
     assert [kind for kind, _ in said(main)] == ["user", "tool_call", "tool_result", "assistant"]
 
 
-def shutdown(requests: int, **usage: int) -> Json:
-    metrics = {"gpt-x": {"requests": {"count": requests, "cost": 0}, "usage": usage}}
-    return event(
-        "session.shutdown",
-        modelMetrics=metrics,
-        systemTokens=8000,
-        toolDefinitionsTokens=4000,
-        conversationTokens=90,
-    )
-
-
 def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
     total = {"inputTokens": 12100, "outputTokens": 60, "cacheReadTokens": 0, "reasoningTokens": 40}
     asked = event("user.message", content="Go.")
     alone = one(tmp_path, START, asked, answer("Done."), shutdown(1, **total))
-    assert alone.calls[0].usage == Usage(12100, 60, 0, 0, 40)
+    assert (alone.calls[0].usage, alone.beside) == (Usage(12100, 60, 0, None, 40), ())
     assert "recorded total of gpt-x: 1 request(s), 12100 tokens in, 60 out, 0 read from cache" in alone.notes
     assert (
         "recorded split of the last request, by the client: system 8000, tool definitions 4000, conversation 90 tokens"
@@ -178,8 +183,11 @@ def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
     )
     two = one(tmp_path, START, asked, answer("One."), asked, answer("Two."), shutdown(2, **total))
     assert [c.usage for c in two.calls] == [None, None]
+    (summed,) = two.beside
+    # All four items: two texts and two answers.
+    assert (summed.start, summed.end, summed.usage, summed.model) == (0, 4, Usage(12100, 60, 0, None, 40), "gpt-x")
     killed = one(tmp_path, START, asked, answer("Done."), shutdown(1, inputTokens=0, outputTokens=0))
-    assert killed.calls[0].usage is None
+    assert (killed.calls[0].usage, killed.beside) == (None, ())
 
 
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
