@@ -26,14 +26,18 @@ _COWORK = ("local-agent-mode-sessions/**/.claude/projects/**/*.jsonl",)
 _CODE = ".config/Code/User/globalStorage"
 _CODE_MAC = "Library/Application Support/Code/User/globalStorage"
 _EDITOR = ("globalStorage/state.vscdb",)
+_CODEX = tuple(
+    f"{folder}/**/*.jsonl{ending}" for folder in ("sessions", "archived_sessions") for ending in ("", ".zst")
+)
 _QWEN = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl", "tmp/*/chats/*.json*")
 _TASKS = ("tasks/*/api_conversation_history.json",)
 
 PLACES = (
     # https://docs.claude.com/en/docs/claude-code/settings
     Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
-    # https://developers.openai.com/codex/local-config
-    Place("Codex", "codex-rollout", ".codex", ("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl")),
+    # https://developers.openai.com/codex/local-config; rollouts of a week ago are compressed:
+    # https://github.com/openai/codex/pull/24941
+    Place("Codex", "codex-rollout", ".codex", _CODEX),
     # https://github.com/simonw/claude-code-transcripts/issues/84
     Place("Claude Cowork", "claude-code", ".config/Claude", _COWORK),
     Place("Claude Cowork", "claude-code", "Library/Application Support/Claude", _COWORK),

@@ -37,14 +37,15 @@ def test_what_lies_in_the_places_is_listed_and_nothing_else(home: Path, monkeypa
     put(home / ".local/share/opencode/storage/session/p/ses_1.json")
     monkeypatch.setenv("CODEX_HOME", str(home / "elsewhere"))
     codex = put(home / "elsewhere/sessions/2026/01/rollout-1.jsonl")
+    compressed = put(home / "elsewhere/archived_sessions/rollout-0.jsonl.zst")
     put(home / ".codex/sessions/2026/01/rollout-2.jsonl")
     found = {one.place.agent: one for one in kept()}
     assert set(found) == {"Claude Code", "Codex", "OpenCode"}
     assert found["Claude Code"].paths == (claude,)
     assert found["Claude Code"].bytes == len("not read: s.jsonl")
-    assert found["Codex"].paths == (codex,)
+    assert found["Codex"].paths == (compressed, codex)
     assert [path.name for path in found["OpenCode"].paths] == ["storage"]
-    assert [source.path for source in sources("@found")][:2] == [claude, codex]
+    assert [source.path for source in sources("@found")][:3] == [claude, compressed, codex]
     done = ctxsim("transcripts", "find", cwd=home)
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["Claude", "Codex", "OpenCode"]
     assert str(claude) in ctxsim("transcripts", "find", "--paths", cwd=home).stdout.splitlines()
