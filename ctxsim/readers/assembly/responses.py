@@ -111,6 +111,12 @@ class Exchanges:
         for part in waiting:
             self.give(part)
 
+    def forget(self) -> Usage | None:
+        """Leave out the open response, and return its usage."""
+        usage, self.parts = self._usage, []
+        self.close()
+        return usage
+
     def compacted(self, detail: str = "") -> None:
         """Add a compaction, noted with `detail`. A second one without a call between is the same compaction."""
         self.close()

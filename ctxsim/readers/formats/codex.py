@@ -262,6 +262,10 @@ class _Rollout(Exchanges):
 
     def _compacted(self, compacted: _Compacted) -> None:
         unused, self._unused = self._unused or self.withdraw(), None
+        made = self.parts[-1].text.strip() if self.parts and self.parts[-1].kind == "assistant" else ""
+        if made and (compacted.message or "").rstrip().endswith(made):
+            # The response is the summary, which some versions log as an item too.
+            unused = self.forget()
         self.close()
         history = compacted.replacement_history
         if history is None:

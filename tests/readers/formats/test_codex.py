@@ -235,6 +235,22 @@ def test_before_a_compaction_there_was_what_was_sent_and_answered(tmp_path: Path
     assert [found.tokens_before for found in read_back.compactions] == [None]
 
 
+def test_a_summary_that_is_logged_as_a_response_too_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+    # As Codex 0.171 writes it.
+    said = ("Go.", "From another model: All was well.")
+    history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in said]
+    read_back = one(
+        tmp_path, meta(), message("user", "Go."), call("c1"), output("c1", "x"), tokens(9000, 9000, output=46),
+        message("assistant", "All was well.\n"), tokens(18100, 9100),
+        wrapped("compacted", {"message": "From another model: All was well.", "replacement_history": history}),
+        message("assistant", "Done."), tokens(20000, 1900),
+    )  # fmt: skip
+    assert kinds(read_back) == [["tool_call"], ["assistant"]]
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [9000, 1900]
+    assert read_back.compactions == (Compaction(2, 3, "", ("From another model: All was well.",), (0,), 9110),)
+    assert [(c.start, c.usage and c.usage.input_tokens) for c in read_back.beside] == [(3, 9100)]
+
+
 def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tmp_path: Path) -> None:
     read_back = one(
         tmp_path,
