@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ctxsim.readers.source import Source, convert, has
+from ctxsim.readers.source import Record, convert, has
 
 CHAT = frozenset({"user", "assistant", "tool_result"})
 
@@ -45,8 +45,7 @@ def where(lines: Sequence[Envelope]) -> tuple[str, str]:
 
 
 def tree_lines(
-    source: Source,
-    notes: list[str],
+    records: Iterable[Record],
     counts: Frequencies[str],
     known: Collection[str],
     kind: type[E],
@@ -57,7 +56,7 @@ def tree_lines(
 
     The others are counted, and `hear` gets their values. `names` are those of a line's id and of its parent's.
     """
-    for index, record in enumerate(source.records(notes)):
+    for index, record in enumerate(records):
         value = record.value
         type_ = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
         if type_ in known:

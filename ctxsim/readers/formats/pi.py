@@ -116,7 +116,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the conversation of a session."""
     assembly = Assembly(source.name, NAME)
     notes: list[str] = []
-    entries = list(tree_lines(source, notes, assembly.left_out, KNOWN, _Entry, ("id", "parentId")))
+    entries = list(tree_lines(source.records(notes), assembly.left_out, KNOWN, _Entry, ("id", "parentId")))
     # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
     kept = branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
     kept |= {at for at, entry in enumerate(entries) if entry.type == "session"}

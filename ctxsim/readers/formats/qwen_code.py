@@ -112,7 +112,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _lines(source: Source, notes: list[str], counts: Frequencies[str], stated: set[Usage]) -> Iterator[_Line]:
     """Yield the lines; `stated` gets the usage that messages state."""
     known: dict[tuple[str, str], _Line] = {}
-    for line in session_tree.tree_lines(source, notes, counts, KNOWN, _Line):
+    for line in session_tree.tree_lines(source.records(notes), counts, KNOWN, _Line):
         if line.type not in KNOWN:
             yield line
             continue

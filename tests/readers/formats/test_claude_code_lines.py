@@ -148,6 +148,50 @@ def test_a_sub_agent_with_a_file_of_its_own_is_read_there_only(tmp_path: Path) -
     assert only(own, "claude-code").parent == str(path)
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
+    def said(kind: str, agent: str | None, **message: Any) -> Json:
+        return {"type": kind, "session_id": "s", "uuid": "u", "parent_tool_use_id": agent, "message": message}
+
+    def made(number: str, agent: str | None, *blocks: Json, **usage: int) -> Json:
+        return said("assistant", agent, id=number, model="m", content=list(blocks), stop_reason="x", usage=usage)
+
+    def result(agent: str | None, call: str) -> Json:
+        block = {"type": "tool_result", "tool_use_id": call, "content": f"of {call}"}
+        return said("user", agent, role="user", content=[block])
+
+    def asks(call: str) -> Json:
+        return {"type": "tool_use", "id": call, "name": "Task", "input": {}}
+
+    lines: list[Json] = [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "claude_code_version": "2.1.300"},
+        made("m1", None, {"type": "text", "text": "I ask."}, input_tokens=5, output_tokens=7),
+        made("m1", None, asks("t1"), input_tokens=5, output_tokens=7),
+        result(None, "t1"), made("m2", None, {"type": "text", "text": "Done."}, input_tokens=9, output_tokens=2),
+        {"type": "system", "subtype": "compact_boundary", "session_id": "s",
+         "compact_metadata": {"trigger": "auto", "pre_tokens": 11}},
+        made("m3", None, {"type": "text", "text": "More."}, input_tokens=4, output_tokens=1),
+        {"type": "result", "session_id": "s", "total_cost_usd": 0.25},
+    ]  # fmt: skip
+
+    def written(lines: list[Json]) -> Path:
+        return write(tmp_path / "s.json", lines) if listed else write(tmp_path / "s.jsonl", *lines)
+
+    (main,) = all_of(written(lines), "claude-code")
+    assert [(item.kind, item.text) for item in main.items] == [
+        ("assistant", "I ask."), ("tool_call", "{}"), ("tool_result", "of t1"), ("assistant", "Done."),
+        ("assistant", "More."),
+    ]  # fmt: skip
+    assert [call.usage for call in main.calls] == [Usage(5, 7), Usage(9, 2), Usage(4, 1)]
+    assert (main.project, main.version, main.cost_usd) == ("/w", "2.1.300", 0.25)
+    assert [(one.call, one.started_by, one.tokens_before) for one in main.compactions] == [(3, "auto", 11)]
+    # With sub-agents the cost is that of all.
+    agent = [made("m9", "t1", asks("t2"), input_tokens=3, output_tokens=1), result("t1", "t2")]
+    main, child = all_of(written([*lines[:3], *agent, *lines[3:]]), "claude-code")
+    assert (main.cost_usd, len(main.calls), child.parent, child.name) == (None, 3, main.name, f"{main.name}#t1")
+    assert [item.kind for item in child.items] == ["tool_call", "tool_result"]
+
+
 @pytest.mark.parametrize(("beside", "parent"), [
     ((), ".jsonl"), ((".jsonl.zst", ".jsonl.gz"), ".jsonl.gz"), ((".jsonl", ".jsonl.gz"), ".jsonl"),
 ])  # fmt: skip

@@ -22,12 +22,13 @@ from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
+from ctxsim.readers.formats.claude_code.stream import is_stream, records_of, values_of
 from ctxsim.readers.formats.claude_code.tree import (
     ENDINGS,
     Line,
     LineUsage,
     Metadata,
-    ToldOfAgents,
+    Told,
     conversation,
     read_lines,
     recorded,
@@ -37,9 +38,12 @@ from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
-MARKS = ("isSidechain", "leafUuid", "snapshot")
+MARKS = ("isSidechain", "leafUuid", "snapshot", "parent_tool_use_id")
 VERSIONS = "Claude Code 2.0 to 2.1"
-READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
+READS = (
+    "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded; the "
+    "stream of `claude --output-format stream-json`, the Agent SDK, Claude Cowork and claude-code-action"
+)
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
 
 SUMMARISES = "acompact"
@@ -73,13 +77,13 @@ _ATTACHED: Mapping[str, tuple[str, ...]] = {
 
 
 def matches(sample: Sample) -> bool:
-    """Lines with uuid, parent, session and sidechain flag, Anthropic content in their messages; or session titles."""
-    records = [record for record in sample.records if isinstance(record, dict)]
+    """Lines with uuid, parent, session and sidechain flag, Anthropic content in their messages; titles; or a stream."""
+    records = [record for record in values_of(sample) if isinstance(record, dict)]
     if any("systemPayload" in record or has(record.get("message"), parts=object) for record in records):
         return False
     envelope = {"uuid", "parentUuid", "sessionId", "isSidechain"}
     titles = {("summary", "leafUuid"), ("file-history-snapshot", "snapshot")}
-    return any(
+    return is_stream(records) or any(
         record.keys() >= envelope or any(record.get("type") == kind and key in record for kind, key in titles)
         for record in records
     )
@@ -89,8 +93,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    told = ToldOfAgents(source)
-    lines_of = read_lines(source, notes, counts, told.hear)
+    told = Told(source)
+    lines_of = read_lines(records_of(source, sample, notes), counts, told.hear)
 
     def main_of(session: PurePath, _: str) -> str:
         own = next((above.parent for above in source.place.parents if above.name == "subagents"), session)
@@ -102,10 +106,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     once = [one for one in found if one[1] != source.name or not told.has_file(one[0].removeprefix(f"{source.name}#"))]
     if len(once) < len(found):
         notes.append(f"{len(found) - len(once)} sub-agent(s) left out here: they have files of their own")
+    if len(found) > 1:
+        # What a stream's result states is the cost of the sub-agents too.
+        told.cost_usd = None
     for name, parent, lines in once:
-        yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
+        yield _Conversation(name, parent, counts).transcript(lines, notes, told)
         # Notes, counts and responses of the file go to its first conversation.
-        notes, counts, told = [], Frequencies(), ToldOfAgents(None)
+        notes, counts, told = [], Frequencies(), Told(None)
 
 
 def _copied(lines: Sequence[Line]) -> int:
@@ -153,7 +160,7 @@ class _Conversation:
         self.items_of: dict[str, range] = {}
         self.last_request: tuple[str, int] | None = None
 
-    def transcript(self, lines: Sequence[Line], notes: list[str], told: Iterable[Line]) -> Transcript:
+    def transcript(self, lines: Sequence[Line], notes: list[str], told: Told) -> Transcript:
         kept, rest = conversation(lines)
         responses = _responses(kept)
         first = next((line for line in kept if line.type in session_tree.CHAT), None)
@@ -175,10 +182,11 @@ class _Conversation:
         # Responses of abandoned branches were paid for too.
         for response in _responses(line for line in rest if not line.local).values():
             self._paid(response)
-        for line in told:
+        for line in told.responses():
             self._paid([line])
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
+        self.assembly.cost_usd = told.cost_usd
         self.assembly.notes += notes
         return self.assembly.finished()
 

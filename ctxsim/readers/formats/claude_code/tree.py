@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.anthropic_content import BilledUsage
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines
-from ctxsim.readers.source import Source, has, under
+from ctxsim.readers.source import Record, Source, has, under
 from ctxsim.transcript import Usage
 
 _KNOWN = {"user", "assistant", "system", "attachment"}
@@ -204,18 +205,23 @@ _AGENT = re.compile(r"[\w.-]{1,100}")
 """Ids that are looked for as files. A log is untrusted, and may hold any."""
 
 
-class ToldOfAgents:
-    """Collects responses of sub-agents from lines of progress: the only record of their cost if their files are gone.
+class Told:
+    """Collects what lines beside the conversation tell of its cost: a stream's result, and responses of sub-agents in
+    lines of progress, which are the only record of their cost if their files are gone.
 
     `responses` leaves out agents with a file of their own.
     """
+
+    cost_usd: float | None = None
 
     def __init__(self, source: Source | None) -> None:
         self._source = source
         self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
 
     def hear(self, line: Any) -> None:
-        """Add a line of progress. The last one of a response holds its usage."""
+        """Add a line of progress or a result. The last one of a response, or of the session, holds its whole cost."""
+        if under(line, "type") == "result":
+            self.cost_usd = dollars(under(line, "total_cost_usd"))
         data = under(line, "data") if under(line, "type") == "progress" else None
         message = under(data, "message", "message")
         if has(message, id=str, usage=dict):
@@ -243,9 +249,7 @@ class ToldOfAgents:
         return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
 
 
-def read_lines(
-    source: Source, notes: list[str], counts: Frequencies[str], hear: Callable[[Any], object]
-) -> Iterator[Line]:
+def read_lines(records: Iterable[Record], counts: Frequencies[str], hear: Callable[[Any], object]) -> Iterator[Line]:
     """Yield the lines of a file; `hear` gets the values of those that can't be part of the conversation.
 
     A resumed session can repeat the lines before it, with the same uuids or under new ones: repetitions are counted,
@@ -254,7 +258,7 @@ def read_lines(
     known: set[str] = set()
     first: dict[str, str] = {}
     alike: defaultdict[Hashable, list[Line]] = defaultdict(list)
-    for line in tree_lines(source, notes, counts, _KNOWN, Line, hear=hear):
+    for line in tree_lines(records, counts, _KNOWN, Line, hear=hear):
         if isinstance(line.parent_uuid, str):
             line.parent_uuid = first.get(line.parent_uuid, line.parent_uuid)
         repeated = line.uuid in known
