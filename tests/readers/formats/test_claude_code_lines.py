@@ -148,6 +148,42 @@ def test_a_sub_agent_with_a_file_of_its_own_is_read_there_only(tmp_path: Path) -
     assert only(own, "claude-code").parent == str(path)
 
 
+def test_what_was_sent_is_read_where_it_is_logged(tmp_path: Path) -> None:
+    # As Claude Code 2.1.332 writes it.
+    def shape(name: str, *said: str) -> Json:
+        system = [{"type": "text", "text": text} for text in said]
+        return {"type": "api-request-shape", "shapeHash": name, "shape": {"system": system, "tools": [{"name": name}]}}
+
+    def request(number: str, of: str) -> Json:
+        return {"type": "api-request", "id": number, "shapeHash": of}
+
+    def attachment(uuid: str, parent: str, kind: str, *rendered: Any, **fields: Any) -> Json:
+        sent = {"rendered": [{"content": one} for one in rendered]} if rendered else {}
+        return line("attachment", uuid, parent, attachment={"type": kind} | fields, **sent)
+
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    lines = [
+        user("u1", None, "Go."),
+        attachment("t1", "u1", "date", "<r>Today</r>", [{"type": "text", "text": "Now"}, picture]),
+        attachment("t2", "t1", "session_context"),
+        line("attachment", "t3", "t2", attachment={"type": "date"}, rendered=[]),
+        attachment("t4", "t3", "task_reminder", "<r>Tasks</r>", content="Tasks"),
+        shape("A", "You are.", "Be brief."), request("r1", "A"), answer("a1", "t4", "One.", tokens=9, requestRef="r1"),
+        shape("B", "You were."), request("r2", "B"), answer("a2", "a1", "Two.", tokens=9, requestRef="r2"),
+    ]  # fmt: skip
+    found = one(tmp_path, *lines)
+    assert said(found) == [("user", "Go."), ("user", "<r>Today</r>"), ("user", "Now"), ("user", ""),
+                           ("user", "<r>Tasks</r>"), ("assistant", "One."), ("assistant", "Two.")]  # fmt: skip
+    # The first request's head is kept.
+    assert (found.head.system, found.head.tools, found.head.recorded) == (
+        "You are.\n\nBe brief.",
+        ('{"name":"A"}',),
+        True,
+    )
+    assert {"1 x attachment session_context", "1 x attachment date"} <= set(left_out(found))
+    assert not one(tmp_path, *(each for each in lines if each["type"] != "api-request")).head.recorded
+
+
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     def said(kind: str, agent: str | None, **message: Any) -> Json:

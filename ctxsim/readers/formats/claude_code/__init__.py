@@ -23,12 +23,11 @@ from ctxsim.readers.assembly.anthropic_content import add_user_content, response
 from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.stream import is_stream, records_of, values_of
+from ctxsim.readers.formats.claude_code.told import ENDINGS, Told
 from ctxsim.readers.formats.claude_code.tree import (
-    ENDINGS,
     Line,
     LineUsage,
     Metadata,
-    Told,
     conversation,
     read_lines,
     recorded,
@@ -112,7 +111,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for name, parent, lines in once:
         yield _Conversation(name, parent, counts).transcript(lines, notes, told)
         # Notes, counts and responses of the file go to its first conversation.
-        notes, counts, told = [], Frequencies(), Told(None)
+        notes, counts, told = [], Frequencies(), Told(None, told.heads)
 
 
 def _copied(lines: Sequence[Line]) -> int:
@@ -136,8 +135,13 @@ def _responses(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return found
 
 
-def _attached(attachment: Mapping[str, Any]) -> str | list[Any] | None:
+def _attached(line: Line) -> str | list[Any] | None:
     """Return what an attachment added to the request, as message content; None if it added none or it isn't known."""
+    if isinstance(line.rendered, list):
+        # Newer versions record it as it was sent.
+        sent = [under(one, "content") for one in line.rendered]
+        return [one for part in sent for one in (part if isinstance(part, list) else [part]) if one] or None
+    attachment = line.attachment or {}
     value = under(attachment, *_ATTACHED.get(str(attachment.get("type")), ("no such field",)))
     if isinstance(value, str):
         return value or None
@@ -186,6 +190,8 @@ class _Conversation:
             self._paid([line])
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
+        answers = (line for line in kept[copied:] if line.type == "assistant" and not line.local)
+        self.assembly.system, self.assembly.tools = told.head(next(answers, None))
         self.assembly.cost_usd = told.cost_usd
         self.assembly.notes += notes
         return self.assembly.finished()
@@ -297,7 +303,7 @@ class _Conversation:
                 self.counts[line.kind] += 1
 
     def _attachment(self, line: Line) -> None:
-        content = _attached(line.attachment or {})
+        content = _attached(line)
         if content is None:
             self.counts[line.kind] += 1
         elif self.restoring:

@@ -1,6 +1,5 @@
 """Which lines of a Claude Code session are its conversation: the branch it ended on, with all its parallel calls."""
 
-import re
 from collections import Counter as Frequencies
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -8,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.anthropic_content import BilledUsage
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines
-from ctxsim.readers.source import Record, Source, has, under
+from ctxsim.readers.source import Record, has, under
 from ctxsim.transcript import Usage
 
 _KNOWN = {"user", "assistant", "system", "attachment"}
@@ -126,6 +124,9 @@ class Line(Envelope):
     # The line of another session that this one copies.
     forked_from: Any = None
     source_tool_use: str | None = msgspec.field(default=None, name="sourceToolUseID")
+    # What was sent of an attachment, and the logged request that a response answers.
+    rendered: Any = None
+    request_ref: Any = None
 
     @property
     def kind(self) -> str:
@@ -197,56 +198,6 @@ def recorded(response: Sequence[Line]) -> tuple[LineUsage | None, bool, str]:
     model = next((message.model for message in messages if message.model), "")
     fast = any(message.usage and message.usage.speed == "fast" for message in messages)
     return stated, any(message.stop_reason for message in messages), f"{model}-fast" if fast else model
-
-
-ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-
-_AGENT = re.compile(r"[\w.-]{1,100}")
-"""Ids that are looked for as files. A log is untrusted, and may hold any."""
-
-
-class Told:
-    """Collects what lines beside the conversation tell of its cost: a stream's result, and responses of sub-agents in
-    lines of progress, which are the only record of their cost if their files are gone.
-
-    `responses` leaves out agents with a file of their own.
-    """
-
-    cost_usd: float | None = None
-
-    def __init__(self, source: Source | None) -> None:
-        self._source = source
-        self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
-
-    def hear(self, line: Any) -> None:
-        """Add a line of progress or a result. The last one of a response, or of the session, holds its whole cost."""
-        if under(line, "type") == "result":
-            self.cost_usd = dollars(under(line, "total_cost_usd"))
-        data = under(line, "data") if under(line, "type") == "progress" else None
-        message = under(data, "message", "message")
-        if has(message, id=str, usage=dict):
-            self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
-
-    def responses(self) -> Iterator[Line]:
-        """Yield each response that no other file holds, as a line without content."""
-        own = {agent: self.has_file(agent) for agent, _, _ in self._found.values()}
-        for agent, message, when in self._found.values():
-            if own[agent]:
-                continue
-            try:
-                told = msgspec.convert({**message, "content": None}, LineMessage)
-                yield Line(type="progress", message=told, timestamp=when)
-            except msgspec.ValidationError:
-                # Progress is for display: usage in another form is skipped.
-                continue
-
-    def has_file(self, agent: str) -> bool:
-        """Return whether a sub-agent has a file of its own beside the session's."""
-        if self._source is None or not _AGENT.fullmatch(agent):
-            return False
-        own = self._source.place
-        folders = (own.parent, own.parent / own.name.partition(".")[0] / "subagents")
-        return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
 
 
 def read_lines(records: Iterable[Record], counts: Frequencies[str], hear: Callable[[Any], object]) -> Iterator[Line]:

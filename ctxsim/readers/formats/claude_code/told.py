@@ -1,0 +1,76 @@
+"""What lines of a Claude Code session beside its conversation tell of requests and of their cost."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import dollars
+from ctxsim.readers.formats.claude_code.tree import Line, LineMessage
+from ctxsim.readers.source import Source, compact_json, has, under
+from ctxsim.readers.source.values import objects
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+
+_AGENT = re.compile(r"[\w.-]{1,100}")
+"""Ids that are looked for as files. A log is untrusted, and may hold any."""
+
+
+class Told:
+    """Collects what lines beside the conversation tell: the cost in a stream's result, the heads of requests, and the
+    responses of sub-agents in lines of progress, which are the only record of their cost if their files are gone.
+
+    `responses` leaves out agents with a file of their own.
+    """
+
+    def __init__(self, source: Source | None, heads: Mapping[str, Any] | None = None) -> None:
+        self._source = source
+        self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
+        self._shapes: dict[str, Any] = {}
+        self.heads = dict(heads or {})
+        """By a request's id, its system prompt and tools as they were sent."""
+        self.cost_usd: float | None = None
+
+    def hear(self, line: Any) -> None:
+        """Add a line. The last one of a response, or of a session, holds its whole cost."""
+        match under(line, "type"):
+            case "result":
+                self.cost_usd = dollars(under(line, "total_cost_usd"))
+            case "api-request-shape":
+                self._shapes[str(under(line, "shapeHash"))] = under(line, "shape")
+            case "api-request":
+                self.heads[str(under(line, "id"))] = self._shapes.get(str(under(line, "shapeHash")))
+            case "progress":
+                data = under(line, "data")
+                message = under(data, "message", "message")
+                if has(message, id=str, usage=dict):
+                    self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
+
+    def head(self, line: Line | None) -> tuple[list[str], list[str]]:
+        """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged."""
+        shape = self.heads.get(str(line.request_ref)) if line else None
+        tools = under(shape, "tools")
+        texts = [str(under(block, "text") or "") for block in objects(shape, "system")]
+        return texts, [compact_json(tool) for tool in tools] if isinstance(tools, list) else []
+
+    def responses(self) -> Iterator[Line]:
+        """Yield each response that no other file holds, as a line without content."""
+        own = {agent: self.has_file(agent) for agent, _, _ in self._found.values()}
+        for agent, message, when in self._found.values():
+            if own[agent]:
+                continue
+            try:
+                told = msgspec.convert({**message, "content": None}, LineMessage)
+                yield Line(type="progress", message=told, timestamp=when)
+            except msgspec.ValidationError:
+                # Progress is for display: usage in another form is skipped.
+                continue
+
+    def has_file(self, agent: str) -> bool:
+        """Return whether a sub-agent has a file of its own beside the session's."""
+        if self._source is None or not _AGENT.fullmatch(agent):
+            return False
+        own = self._source.place
+        folders = (own.parent, own.parent / own.name.partition(".")[0] / "subagents")
+        return self._source.near(folder / f"agent-{agent}{ending}" for folder in folders for ending in ENDINGS)
