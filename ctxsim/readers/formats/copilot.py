@@ -82,6 +82,15 @@ class _ModelMetrics(msgspec.Struct):
     cache_read_tokens: int | None = field(default=None, name="usage.cacheReadTokens")
     cache_write_tokens: int | None = field(default=None, name="usage.cacheWriteTokens")
     reasoning_tokens: int | None = field(default=None, name="usage.reasoningTokens")
+    model: str = field(default="", name="usage.model")
+
+    def whole(self) -> Usage | None:
+        """Return it as `Usage`; None if no input was counted. Input includes cached tokens, output reasoning.
+
+        Source: https://github.com/getagentseal/codeburn/pull/684.
+        """
+        counts = (self.output_tokens, self.cache_read_tokens, self.cache_write_tokens, self.reasoning_tokens)
+        return Usage(self.input_tokens, *counts) if self.input_tokens else None
 
 
 class _Shutdown(msgspec.Struct, rename="camel"):
@@ -118,8 +127,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             session.add(convert(record.value, _Event, record.where), record.where)
         else:
             session.left_out["line without a type"] += 1
-    for agent in (session.main, *session.agents.values()):
-        yield agent.finished()
+    yield from session.finished()
 
 
 class _Agent(Exchanges):
@@ -140,9 +148,11 @@ class _Agent(Exchanges):
         self.asked = True
         self.give(Part("user", text, media=media))
 
-    def response(self, message: _AssistantMessage, written_s: float | None) -> None:
+    def response(self, message: _AssistantMessage, written_s: float | None, usage: Usage | None) -> None:
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.close()
+        if usage:
+            self.announce(usage)
         self._api_call = message.api_call_id or ""
         self.model = message.model or self.model
         # The start of the turn is when the request goes out; without it, the time when the response was whole.
@@ -159,6 +169,10 @@ class _Session:
         self.agents: dict[str, _Agent] = {}
         self._prompts: dict[str, str] = {}
         self._started_by: dict[str, str] = {}
+        # Usage by request, in newer versions, of which no response has come yet; and when it was recorded.
+        self._spent: dict[str, tuple[_ModelMetrics, float | None]] = {}
+        self._each_recorded = False
+        self._totals: dict[str, list[tuple[Usage, float | None]]] = {}
 
     def add(self, event: _Event, where: str) -> None:
         agent = self._agent(event)
@@ -188,10 +202,30 @@ class _Session:
                 compaction = convert(data, _Compaction, where)
                 _compacted(agent, compaction)
                 _paid(agent, compaction, time_s(event.timestamp), where)
+            case "session.usage_record":
+                self._each_recorded = True
+                self._spent[str(under(data, "usage", "apiCallId"))] = (
+                    convert(data, _ModelMetrics, where), time_s(event.timestamp),
+                )  # fmt: skip
             case "session.shutdown":
                 self._shutdown(convert(data, _Shutdown, where), time_s(event.timestamp), where)
             case _:
                 self.left_out[event.type] += 1
+
+    def finished(self) -> Iterator[Transcript]:
+        """Yield the main conversation, then each sub-agent's, with what was paid for beside single responses."""
+        agents = (self.main, *self.agents.values())
+        for agent in agents:
+            agent.close()
+        for spent, when_s in self._spent.values():
+            self.main.assembly.beside(spent.whole(), when_s, spent.model)
+        for model, totals in () if self._each_recorded else self._totals.items():
+            for whole, when_s in totals:
+                self.main.assembly.total(whole, when_s, model)
+                for agent in agents[1:]:
+                    agent.assembly.total(Usage(0), when_s, model)
+        for agent in agents:
+            yield agent.finished()
 
     def _agent(self, event: _Event) -> _Agent:
         call = under(event.data, "toolCallId")
@@ -223,14 +257,11 @@ class _Session:
         if agent is not self.main and not agent.asked and call_id in self._prompts:
             agent.user(self._prompts[call_id])
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
-        agent.response(message, time_s(event.timestamp))
+        spent, _ = self._spent.pop(message.api_call_id or "", (None, None))
+        agent.response(message, time_s(event.timestamp), spent.whole() if spent else None)
 
     def _shutdown(self, shutdown: _Shutdown, when_s: float | None, where: str) -> None:
-        """Add the totals of a run. Their input includes cached tokens, their output reasoning.
-
-        Source: https://github.com/getagentseal/codeburn/pull/684.
-        """
-        notes = self.main.assembly.notes
+        notes, agents = self.main.assembly.notes, (self.main, *self.agents.values())
         for model, told in (shutdown.model_metrics or {}).items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
             count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
@@ -240,16 +271,15 @@ class _Session:
                 f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "
                 f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
             )
-            whole = Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens,
-                          usage.reasoning_tokens)  # fmt: skip
             # A total of one request is its usage.
             alone = count == 1 and not self.main.assembly.calls and not self.agents
-            if usage.input_tokens and not (alone and self.main.usage(whole)):
-                self.main.close()
-                self.main.assembly.total(whole, when_s, model)
-                for agent in self.agents.values():
+            if (whole := usage.whole()) and not (alone and self.main.usage(whole)):
+                for agent in agents:
                     agent.close()
-                    agent.assembly.total(Usage(0), when_s, model)
+                # A resumed session counts anew; in newer versions it goes on.
+                before = sum(agent.assembly.calls for agent in agents)
+                earlier = [] if isinstance(count, int) and count >= before else self._totals.get(model, [])
+                self._totals[model] = [*earlier, (whole, when_s)]
         if shutdown.system_tokens is not None:
             notes.append(
                 f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "

@@ -190,6 +190,36 @@ def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
     assert (killed.calls[0].usage, killed.beside) == (None, ())
 
 
+@pytest.mark.parametrize(("second", "totals"), [
+    # Two calls before the first shutdown, one after it: 3 requests are all, 1 is that of the resumed session.
+    (3, [900]), (1, [500, 900]),
+])  # fmt: skip
+def test_a_resumed_session_counts_anew_or_goes_on(second: int, totals: list[int], tmp_path: Path) -> None:
+    asked = event("user.message", content="Go.")
+    found = one(tmp_path, START, asked, answer("One."), asked, answer("Two."), shutdown(2, inputTokens=500),
+                event("session.resume"), asked, answer("Three."), shutdown(second, inputTokens=900))  # fmt: skip
+    assert [one.usage and one.usage.input_tokens for one in found.beside] == totals
+
+
+def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
+    def spent(call_id: str, tokens: int, second: int = 0) -> Json:
+        return event("session.usage_record", second, usage={
+            "model": "gpt-y", "apiCallId": call_id, "inputTokens": tokens, "outputTokens": 6, "cacheReadTokens": 4,
+            "cacheWriteTokens": 3, "reasoningTokens": 2,
+        })  # fmt: skip
+
+    asked = event("user.message", content="Go.")
+    found = one(
+        tmp_path, START, asked, spent("a1", 90), answer("", request("c1"), apiCallId="a1"), done("c1", "ok"),
+        spent("a2", 95), answer("Do", apiCallId="a2"), answer("ne.", apiCallId="a2"), asked, spent("a3", 70, 7),
+        shutdown(3, inputTokens=255),
+    )  # fmt: skip
+    assert [call.usage for call in found.calls] == [Usage(90, 6, 4, 3, 2), Usage(95, 6, 4, 3, 2)]
+    # No response came of the third. The total adds nothing.
+    assert [(call.usage, call.model, call.end) for call in found.beside] == [(Usage(70, 6, 4, 3, 2), "gpt-y", 0)]
+    assert found.beside[0].time_s == found.calls[0].time_s + 7  # type: ignore[operator]
+
+
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
     failed = event("session.compaction_complete", success=False)
     used = {"inputTokens": 90, "outputTokens": 9, "cacheReadTokens": 70, "cacheWriteTokens": 7, "model": "gpt-y"}
