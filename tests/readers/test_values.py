@@ -25,17 +25,43 @@ class Line(msgspec.Struct):
         ({"usage": {"details": {"cached": 2}}}, Line("", None, 2)),
         ({"usage": None}, Line()),
         ({}, Line()),
+        # A null is no value, also where a field takes none.
+        ({"role": None, "usage": {"input": None, "details": {"cached": None}}}, Line()),
     ],
 )
 def test_a_name_with_dots_is_a_path(value: dict[str, Any], read: Line) -> None:
     assert convert(value, Line, "here") == read
 
 
+class Inner(msgspec.Struct):
+    name: str
+    text: str = "-"
+
+
+class Outer(msgspec.Struct):
+    calls: list[Inner] = []
+    usage: Inner | None = None
+    told: Any = None
+
+
+def test_nulls_are_taken_out_only_where_a_field_takes_none() -> None:
+    calls = [{"name": "a", "text": None}, {"name": "b", "text": "x"}, {"name": "c", "text": None}]
+    # Another key that also begins with the path of the null.
+    given = {"calls": calls, "told": {"text": None}, "usage": {"name": "d", "text": None}, "usage.text": 5}
+    read = Outer([Inner("a"), Inner("b", "x"), Inner("c")], Inner("d"), {"text": None})
+    assert convert(given, Outer, "here") == read
+    assert calls[0] == {"name": "a", "text": None}
+    with pytest.raises(InputError, match=r"missing required field `name` - at `\$.usage`"):
+        convert({"usage": {"name": None}}, Outer, "here")
+    with pytest.raises(InputError, match=r"got `null` - at `\$.calls\[0\]`"):
+        convert({"calls": [None]}, Outer, "here")
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [
         ({"usage": {"input": "x"}}, "Expected `int | null`, got `str` - at `$.usage.input`"),
-        ({"usage": {"details": {"cached": None}}}, "Expected `int`, got `null` - at `$.usage.details.cached`"),
+        ({"usage": {"details": {"cached": "x"}}}, "Expected `int`, got `str` - at `$.usage.details.cached`"),
         ({"usage": 4}, "Expected `object | null`, got `int` - at `$.usage`"),
         ({"usage": {"details": [1]}}, "Expected `object | null`, got `array` - at `$.usage.details`"),
         ([], "Expected `object`, got `array`"),

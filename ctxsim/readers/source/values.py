@@ -20,6 +20,9 @@ T = TypeVar("T")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WRITTEN_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
+_NULL = re.compile(r"got `null` - at `\$((?!.*\[\.{3}).*[^\]])`$")
+"""The path, in an error of msgspec, of a field that is null. None with a key that msgspec doesn't name."""
+
 MOST_DIGITS = 4_000
 """Python reads no longer integers. Only so many leading digits of one are kept: still more than any limit."""
 
@@ -107,14 +110,33 @@ def convert(value: Any, kind: type[T], where: str) -> T:
     """Return a decoded JSON value as `kind`. Raises InputError naming the field that doesn't fit.
 
     A field name with dots is a path: `usage.input` is read from `input` in the object `usage`, and is missing if that
-    object is missing.
+    object is missing. A `null` counts as missing where `kind` has none: agents and gateways write it for what they
+    don't know.
     """
     try:
         if isinstance(value, dict) and (paths := _paths(cast(Hashable, kind))):
             value = {**value, **dict(_along(value, paths))}
-        return msgspec.convert(value, kind, strict=False)
+        while True:
+            try:
+                return msgspec.convert(value, kind, strict=False)
+            except msgspec.ValidationError as error:
+                if not (null := _NULL.search(str(error))):
+                    raise
+                value = _without(value, null[1])
     except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(where, str(error)) from None
+
+
+def _without(value: Any, path: str) -> Any:
+    """Return a copy without the nulls at a path such as `.calls[0].name`, in all entries of the lists on it."""
+    if isinstance(value, list):
+        return [_without(entry, path.partition("]")[2]) for entry in value]
+    # A field's name may have dots, so that several may begin the path.
+    ways = {key for key in value if f"{path}.".startswith((f".{key}.", f".{key}["))} if isinstance(value, dict) else ()
+    if not ways:
+        return value
+    kept = {key: held for key, held in value.items() if held is not None or path != f".{key}"}
+    return kept | {key: _without(kept[key], path[len(key) + 1 :]) for key in ways & kept.keys()}
 
 
 @cache
