@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.errors import InputError
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.numbers import dollars
-from ctxsim.readers.source import Source, convert, convert_all, json_file, time_s
+from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
 from ctxsim.transcript import Transcript, Usage
 
 MESSAGES_FILE = "api_conversation_history.json"
@@ -141,9 +140,6 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[t
 def _requests(path: Path) -> Iterator[tuple[_UiMessage, Usage | None]]:
     for number, value in enumerate(json_file(path, list[Any])):
         message = convert(value, _UiMessage, f"{path} message {number}")
-        if message.say != "api_req_started":
-            continue
-        try:
-            yield message, msgspec.json.decode(message.text or "{}", type=_RequestLine).whole()
-        except msgspec.DecodeError as error:
-            raise InputError(f"{path} message {number}", f"text of the request: {error}") from None
+        if message.say == "api_req_started":
+            where = f"{path} message {number}: text of the request"
+            yield message, convert(decoded(message.text or "{}"), _RequestLine, where).whole()

@@ -255,6 +255,7 @@ def test_a_damaged_file_of_a_task_says_which(tmp_path: Path) -> None:
     ({"tokensIn": 5, "tokensOut": 2}, Usage(5, 2)), ({"tokensIn": 0, "tokensOut": 2, "cacheReads": 3}, Usage(3, 2, 3)),
     ({"tokensIn": 0, "tokensOut": 2, "cacheWrites": 4}, Usage(4, 2, None, 4)), ({"tokensIn": 0, "tokensOut": 2}, None),
     ({"tokensOut": 2, "cacheReads": 3}, None),
+    ({"tokensIn": 5, "cacheReads": 3, "apiProtocol": None}, Usage(8, None, 3)),
     ({"tokensIn": 9, "tokensOut": 2, "cacheReads": 3, "apiProtocol": "openai"}, Usage(9, 2, 3)),
 ])  # fmt: skip
 def test_tokens_of_a_request(tmp_path: Path, counted: Json, usage: Usage | None) -> None:
