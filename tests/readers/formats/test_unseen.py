@@ -19,6 +19,7 @@ ASKED: Json = {"role": "user", "content": [text("Go.")]}
 CODEX_COUNT: Json = {"last_token_usage": {"input_tokens": None, "output_tokens": 5, "cached_input_tokens": 90}}
 KIMI_COUNT: Json = {"inputOther": None, "output": 5, "inputCacheRead": 90}
 PI_COUNT: Json = {"input": None, "output": 5, "cacheRead": 90}
+CLAUDE_COUNT: Json = {"input_tokens": None, "output_tokens": 5, "cache_read_input_tokens": 90}
 
 
 def item(role: str) -> Json:
@@ -42,12 +43,17 @@ PI = [
     {"type": "message", "message": {"role": "assistant", "content": "Done.", "usage": PI_COUNT}},
 ]  # fmt: skip
 
+CLAUDE = [
+    {"type": "assistant", "uuid": "a", "parentUuid": None, "sessionId": "s", "isSidechain": False,
+     "message": {"role": "assistant", "stop_reason": "end_turn", "content": "Done.", "usage": CLAUDE_COUNT}},
+]  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("format", "lines", "note"),
     [
         ("codex-rollout", CODEX, "left out: 1 x event token_count that repeats or has no usage"),
-        ("kimi", KIMI, NOTED), ("pi", PI, NOTED),
+        ("kimi", KIMI, NOTED), ("pi", PI, NOTED), ("claude-code", CLAUDE, NOTED),
     ],
 )  # fmt: skip
 def test_a_count_that_is_null_is_unknown(format: str, lines: list[Json], note: str, tmp_path: Path) -> None:
