@@ -115,7 +115,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         )
     rollout = _Rollout(source)
     add = rollout.add_line if _is_wrapped(sample.first) else rollout.add_bare
-    for record in source.records(rollout.assembly.notes):
+    for record in source.records(rollout.assembly.notes, session=True):
         add(record)
     yield rollout.transcript()
 

@@ -122,7 +122,7 @@ def matches(sample: Sample) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the main conversation, then one transcript per sub-agent."""
     session = _Session(source.name)
-    for record in source.records(session.main.assembly.notes):
+    for record in source.records(session.main.assembly.notes, session=True):
         if has(record.value, type=str):
             session.add(convert(record.value, _Event, record.where), record.where)
         else:

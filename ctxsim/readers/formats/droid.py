@@ -80,7 +80,7 @@ def _is_session(records: list[Any]) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a file."""
     assembly = Assembly(source.name, NAME)
-    records = source.records(assembly.notes)
+    records = source.records(assembly.notes, session=True)
     if _is_session(sample.records):
         _add_session(assembly, records)
     else:

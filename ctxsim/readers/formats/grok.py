@@ -70,7 +70,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _one(source: Source, parent: str | None) -> Transcript:
     assembly = Assembly(source.name, NAME, parent)
     reasoning: list[Part] = []
-    for record in source.records(assembly.notes):
+    for record in source.records(assembly.notes, session=True):
         if (kind := under(record.value, "type")) not in _TYPES:
             assembly.left_out[str(kind or "line without a type")] += 1
             continue

@@ -153,7 +153,7 @@ class _Reading:
         self.asked: _Spent | None = None
 
     def transcript(self) -> Transcript:
-        for record in self.source.records(self.assembly.notes):
+        for record in self.source.records(self.assembly.notes, session=True):
             value = record.value if isinstance(record.value, dict) else {}
             self._record(str(value.get("type") or "line without a type"), value, record.where)
         self._close()

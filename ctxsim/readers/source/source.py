@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count, pairwise
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -155,17 +155,17 @@ class Source:
                 if line and not line.startswith(b"//"):
                     yield number, line
 
-    def records(self, notes: list[str]) -> Iterator[Record]:
+    def records(self, notes: list[str], session: bool = False) -> Iterator[Record]:
         """Return the JSON values of a JSONL file in order.
 
         Two values glued on one line are two records; that is noted. A line that isn't JSON is skipped and noted with
-        its number, a torn last line too; so is invalid UTF-8, with its byte. Raises InputError if no line at all is
-        JSON.
+        its number, a torn last line too; so is invalid UTF-8, with its byte. Of the log of a `session`, whose first
+        lines are unlike all others, a copy that was appended to it is left out. Raises InputError if no line is JSON.
         """
         good = False
         glued = 0
         bad: list[tuple[int, str]] = []
-        for number, line in self.lines():
+        for number, line in _once(self.lines(), notes) if session else self.lines():
             try:
                 values = json_values(line)
             except ValueError as error:
@@ -197,6 +197,22 @@ class _Decompressed(gzip.GzipFile):
 
     def readinto(self, buffer: Any) -> int:
         return self.readinto1(buffer)
+
+
+def _once(lines: Iterator[tuple[int, bytes]], notes: list[str]) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines. Where the first two, which differ, come again, leave out all that repeat the beginning."""
+    known: list[int] = []
+    copied = again = 0
+    for (number, line), (_, following) in pairwise(chain(lines, [(0, b"")])):
+        key = hash(line)
+        goes_on = copied and known[copied : copied + 1] == [key]
+        copied = copied + 1 if goes_on else int(known[:2] == [key, hash(following)] and line != following)
+        again += bool(copied)
+        if not copied:
+            known.append(key)
+            yield number, line
+    if again:
+        notes.append(f"{again} line(s) left out that repeat the log's beginning: it was appended to itself")
 
 
 def _stream(kept: Path | bytes) -> BinaryIO:

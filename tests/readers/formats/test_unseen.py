@@ -87,6 +87,17 @@ def test_a_log_may_hold_lines_of_a_new_kind(place: int, format: str, new: Json, 
     assert any(note.startswith("left out: ") and "2 x " in note for note in found.notes), found.notes
 
 
+@pytest.mark.parametrize("format", ["codex-rollout", "copilot-cli", "droid", "grok", "kimi"])
+def test_a_log_that_was_appended_to_itself_is_read_once(format: str, tmp_path: Path) -> None:
+    lines = example(format)
+    known = only(write(tmp_path / "known.jsonl", *lines), format)
+    # An early copy, the whole log, and the whole log again.
+    found = only(write(tmp_path / "twice.jsonl", *lines[:3], *lines, *lines), format)
+    assert (found.items, found.calls, found.head) == (known.items, known.calls, known.head)
+    told = f"{3 + len(lines)} line(s) left out that repeat the log's beginning: it was appended to itself"
+    assert found.notes == (*known.notes[: found.notes.index(told)], told, *known.notes[found.notes.index(told) :])
+
+
 def test_a_log_most_of_whose_lines_are_new_is_none(tmp_path: Path) -> None:
     new = [{"type": "new", "session_id": "s"}] * 5
     with pytest.raises(NotATranscript, match="JSON object with keys type, session_id; see"):
