@@ -209,5 +209,6 @@ def _seen(sample: Sample) -> str:
         commented = sample.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
         return "JSON with comments or trailing commas" if commented else "not JSON"
     if isinstance(sample.first, dict):
-        return "JSON object with keys " + (", ".join(list(sample.first)[:12]) or "(none)")
+        torn = "a torn first line, then " if sample.torn else ""
+        return f"{torn}JSON object with keys " + (", ".join(list(sample.first)[:12]) or "(none)")
     return f"JSON {type(sample.first).__name__}"

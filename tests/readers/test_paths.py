@@ -166,6 +166,7 @@ def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) 
     ('[{"role": "user", "content": "Go."},]', "JSON with comments or trailing commas; "),
     ("5\n6\n", "JSON int; "), ("text", "not JSON; "), ("a,b,c\n1,2,3\n", "a table with columns a, b, c; "),
     ("a,b,c,d,e,f,g,h,i,j,k,l,m\n" + 13 * ",1", "a table with columns a, b, c, d, e, f, g, h, i, j, k, l; "),
+    ('b", "c": 5, "d": 6}\n{"a": 1}\n', "a torn first line, then JSON object with keys a; "),
     (json.dumps({str(number): number for number in range(13)}), "keys 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11; "),
 ])  # fmt: skip
 def test_what_is_seen_in_a_file_of_no_format(data: str, seen: str) -> None:

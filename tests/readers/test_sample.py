@@ -40,6 +40,10 @@ def test_columns_of_a_table(data: bytes, columns: tuple[str, ...]) -> None:
     # What isn't JSON is no record; a first line that isn't none makes none.
     (lines({"a": 1}) + "torn{\n" + lines(3), True, [{"a": 1}, 3]),
     ("a,b,c\n1,2,3\n", False, []),
+    # Of a torn first line only the end is left; a document over lines has no whole object behind such an end.
+    ('b", "c": 5, "d": 6}\n' + lines({"a": 1}), True, [{"a": 1}]), ("so, then, what}}\n{}\n{}\n", True, [{}, {}]),
+    ('{"role": "user"}}\n{}\n', True, [{}]), ('b, c, "d"}\n[1]\n', False, []),
+    ('[{"a": 1}\n,{}]\n', False, [[{"a": 1}, {}]]), ('[\n{"a": 1}\n]', False, [[{"a": 1}]]),
     # JSON with comments is an agent's settings.
     ('{ /* mine */ "model": {"maxSessionTurns": 9}, // so\n}\n', False, []),
 ])  # fmt: skip

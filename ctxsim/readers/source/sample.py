@@ -49,6 +49,13 @@ def _header(start: bytes, wanted: str) -> tuple[str, ...]:
     return tuple(names) if plain and (len(names) >= LEAST_COLUMNS or wanted in names) else ()
 
 
+def _values(line: bytes) -> list[Any]:
+    try:
+        return json_values(line)
+    except ValueError:
+        return []
+
+
 class Sample:
     """The data that detection looks at: the first records of a JSONL file, or a whole JSON document.
 
@@ -82,7 +89,8 @@ class Sample:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of a table, Parquet or CSV; () if the source is no table."""
         if not self.parquet:
-            return _header(self.start, self.source.column)
+            names = _header(self.start, self.source.column)
+            return () if names and self.torn else names
         from ctxsim.readers.source.tables import parquet_columns
 
         return tuple(parquet_columns(self.source))
@@ -137,16 +145,21 @@ class Sample:
         return frozenset(found)
 
     @cached_property
+    def torn(self) -> bool:
+        """Whether only the end of the first line is left, as of a log that was cut at its beginning."""
+        lines = (line for _, line in self.source.lines())
+        first = next(lines, b"")
+        # In no JSON document does a whole object stand behind a line that ends so.
+        return first.endswith(b"}") and not _values(first) and list(map(type, _values(next(lines, b"")))) == [dict]
+
+    @cached_property
     def jsonl(self) -> bool:
-        """Whether the first line is a JSON value by itself and something follows it."""
+        """Whether the first line is a JSON value by itself and something follows it, or is torn."""
         if self.columns or self.database:
             return False
         lines = self.source.lines()
-        try:
-            values = json_values(next(lines)[1])
-        except (StopIteration, ValueError):
-            return False
-        return len(values) > 1 or next(lines, None) is not None
+        values = _values(next(lines, (0, b""))[1])
+        return len(values) > 1 or (bool(values) and any(lines)) or self.torn
 
     @cached_property
     def document(self) -> Any:
@@ -195,8 +208,7 @@ class Sample:
         size = 0
         for _, line in self.source.lines():
             size += len(line)
-            with suppress(ValueError):
-                values += json_values(line)
+            values += _values(line)
             if len(values) >= SAMPLE_RECORDS or size > SAMPLE_BYTES:
                 break
         return values
