@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterable, Iterator
+from copy import copy
 from functools import cache
 from inspect import signature
 from itertools import chain
@@ -150,7 +151,7 @@ def detect(sample: Sample) -> Reader:
 
     Other packages' formats are tried first, then those with a mark in the sample, the general ones, and all others: so
     few formats are imported for most recordings. If none matches, those with a mark are asked again without the lines
-    of one type, which may be new in an agent's logs: `sample.records` then lacks them. Half of the lines must be left.
+    of one type, which may be new in an agent's logs: `sample.records` lacks them if one does then. Half must be left.
     """
     if sample.source.reader:
         return load_reader(sample.source.reader)
@@ -164,14 +165,15 @@ def detect(sample: Sample) -> Reader:
     every = map(_opened, dict.fromkeys((*marked, *general, *special)))
     if found := _taking(chain(_installed().values(), every), sample):
         return found
-    seen = f"{_seen(sample)}; see: ctxsim list formats"
-    records = sample.records
-    kinds = [str(under(record, "type")) for record in records]
+    kinds = [str(under(record, "type")) for record in sample.records]
     for kind in dict.fromkeys(kinds):
-        sample.records = [record for record, one in zip(records, kinds, strict=True) if one != kind]
-        if 2 * len(sample.records) >= len(records) and (found := _taking(map(_opened, marked), sample)):
+        less = copy(sample)
+        less.records = [record for record, one in zip(sample.records, kinds, strict=True) if one != kind]
+        if 2 * len(less.records) >= len(kinds) and (found := _taking(map(_opened, marked), less)):
+            sample.records = less.records
             return found
-    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
+    seen = f"is no transcript format that ctxsim knows: {_seen(sample)}; see: ctxsim list formats"
+    raise NotATranscript(sample.source.name, seen)
 
 
 def _taking(readers: Iterable[Reader], sample: Sample) -> Reader | None:

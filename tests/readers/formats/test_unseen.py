@@ -11,7 +11,8 @@ import pytest
 from read_back import Json, all_of, only, text, write
 
 from ctxsim.errors import NotATranscript
-from ctxsim.readers import registered_formats
+from ctxsim.readers import detect, registered_formats
+from ctxsim.readers.source import Sample, Source
 
 NOTED = "1 x input_tokens that can't be: taken as not recorded"
 SESSION: Json = {"type": "session", "id": "s", "cwd": "/w"}
@@ -100,5 +101,9 @@ def test_a_log_that_was_appended_to_itself_is_read_once(format: str, tmp_path: P
 
 def test_a_log_most_of_whose_lines_are_new_is_none(tmp_path: Path) -> None:
     new = [{"type": "new", "session_id": "s"}] * 5
+    looked_at = Sample(Source("x", write(tmp_path / "log.jsonl", *new, *example("droid"))))
+    with pytest.raises(NotATranscript):
+        detect(looked_at)
+    assert looked_at.records == [*new, *example("droid")]
     with pytest.raises(NotATranscript, match="JSON object with keys type, session_id; see"):
         all_of(write(tmp_path / "log.jsonl", *new, *example("droid")), "droid")
