@@ -98,6 +98,15 @@ def test_openai_chat_in_every_container(form: str, tmp_path: Path) -> None:
     assert len({item.message for item in transcript.items[3:5]}) == 1
 
 
+def test_what_a_chat_message_holds_beyond_the_api_is_told(tmp_path: Path) -> None:
+    made = {"toolInvocations": [{"toolName": "f"}], "annotations": [], "audio": None, "id": "x"}
+    refused = {"role": "assistant", "content": None, "refusal": "I can't."}
+    (tmp_path / "m.json").write_text(json.dumps([OPENAI[1], {"role": "assistant", "content": "", **made}, refused]))
+    transcript = only(tmp_path / "m.json")
+    assert [item.text for item in transcript.items if item.kind == "assistant"] == ["I can't."]
+    assert transcript.notes == ("left out: 1 x field toolInvocations of a message",)
+
+
 def test_anthropic_messages(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text(json.dumps({"system": [{"type": "text", "text": "Be brief."}], "messages": ANTHROPIC}))

@@ -62,6 +62,7 @@ class Reply(msgspec.Struct, kw_only=True):
     vLLM call it `reasoning`."""
 
     content: str | list[Any] | None = None
+    refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
     reasoning_content: str | None = None
@@ -83,7 +84,7 @@ class Reply(msgspec.Struct, kw_only=True):
         if self.tool_calls and isinstance(content, list):
             content = [block for block in content if not (has(block, type=str) and block["type"] in CALL_BLOCKS)]
         text, _ = text_and_media(content, IMAGE_TOKENS["openai"])
-        parts = [Part("assistant", text)] if text else []
+        parts = [Part("assistant", said)] if (said := text or self.refusal) else []
         for call in [*(self.tool_calls or []), ToolCall(self.function_call)]:
             if function := call.called:
                 parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
@@ -98,10 +99,15 @@ class Message(Reply, kw_only=True):
     name: str | None = None
 
 
+_READ = frozenset(Message.__struct_fields__)
+
+
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
-    for message in convert_all(values, Message, f"{where} message"):
+    for value, message in zip(values, convert_all(values, Message, f"{where} message"), strict=True):
         add_message(assembly, message, first=assembly.calls == 0)
+        new = (name for name, held in value.items() if held and isinstance(held, list | dict) and name not in _READ)
+        assembly.left_out.update(f"field {name} of a message" for name in new)
 
 
 def add_message(assembly: Assembly, message: Message, first: bool, model: str = "") -> None:

@@ -38,6 +38,7 @@ DOCUMENTS: list[tuple[str, Any, bool]] = [
     ("anthropic_messages", [USER], False), ("anthropic_messages", [BLOCK, {"role": "tool", "content": "x"}], False),
     ("anthropic_messages", [BLOCK, 5], False), ("anthropic_messages", {"messages": [{**BLOCK, "role": "system"}]},
     True),
+    ("openai_chat", [{"role": "user", "text": "Go."}], False), ("openai_chat", [{"role": "user"}, USER], True),
     ("openai_chat", [USER], True), ("openai_chat", {"messages": [USER]}, True), ("openai_chat", [], False),
     ("openai_chat", [{"role": "bot", "content": "x"}], False), ("openai_chat", [{"role": "bot"}, USER], True),
     ("openai_chat", [USER, {"content": "x"}], False), ("openai_chat", [USER, BLOCK], False),
