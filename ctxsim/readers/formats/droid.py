@@ -126,11 +126,11 @@ def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
             case "tool_result":
                 exchanges.close()
                 assembly.result("" if line.value is None else compact_json(line.value), call_id, tool)
-            case "error":
-                assembly.left_out[line.type] += 1
             case "completion":
                 assembly.left_out["usage of the whole run"] += line.usage is not None
                 # Some versions also print the last text as a message of its own.
                 if line.final_text and [part.text for part in exchanges.parts[-1:]] != [line.final_text]:
                     exchanges.made(Part("assistant", line.final_text), time)
+            case _:
+                assembly.left_out[f"{line.type} {line.role}".strip()] += 1
     exchanges.close()

@@ -62,6 +62,7 @@ def test_a_stream_puts_text_and_calls_of_a_response_together(tmp_path: Path) -> 
         event("tool_result", 4, toolCallId="c1", value={"stdout": "2", "exitCode": 0}),
         event("completion", 5, finalText="Two.", usage={"input_tokens": 9}),
         event("error", 6, message="offline"),
+        event("message", 7, role="developer", text="Be brief."),
     )
     assert said(transcript) == [
         ("user", "Any mail?"),
@@ -76,7 +77,7 @@ def test_a_stream_puts_text_and_calls_of_a_response_together(tmp_path: Path) -> 
         (1, 4, 1767268802.0, "m"),
         (6, 7, 1767268805.0, "m"),
     ]
-    assert transcript.notes == ("left out: 1 x usage of the whole run, 1 x error",)
+    assert transcript.notes == ("left out: 1 x usage of the whole run, 1 x error, 1 x message developer",)
 
 
 def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> None:
