@@ -81,10 +81,14 @@ def test_blocks_of_thought_and_pictures() -> None:
     held = {f"{of}.contents.{n}.message_content.{key}": value for of, n, kind, text in blocks
             for key, value in (("type", kind), ("text", text))}  # fmt: skip
     held |= {f"{sent}.contents.0.message_content.image.image.url": "data:", f"{sent}.role": "user"}
+    # A block of an unknown kind is kept as JSON.
+    held |= {f"{back}.contents.3.message_content.{key}": value for key, value in (("type", "new"), ("said", "Hey."))}
     found = told(**held, **{f"{back}.contents.2.message_content.text": "Yes."})
     ((picture, text),) = (one.parts for one in found.request.said)
     assert [one.kind for one in picture.media] == ["image"] and (text.kind, text.text) == ("user", "Go.")
-    assert [(part.kind, part.text) for part in found.reply] == [("reasoning", "Hm."), ("assistant", "Yes.")]
+    assert [(part.kind, part.text) for part in found.reply] == [
+        ("reasoning", "Hm."), ("assistant", "Yes."), ("assistant", '{"type":"new","said":"Hey."}'),
+    ]  # fmt: skip
 
 
 def test_files_of_a_message_are_media_by_their_modality() -> None:

@@ -207,8 +207,8 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
             parts.append(Part("reasoning", text))
         elif "image" in block:
             parts.append(Part(kind, media=(Media("image", _IMAGE),)))
-        elif text:
-            parts.append(Part(kind, text))
+        elif text or block.keys() - {"type", "text"}:
+            parts.append(Part(kind, text or compact_json(block)))
     parts += [_call(entry["tool_call"]) for entry in in_order(message.get("tool_calls")) if has(entry, tool_call=dict)]
     if role in ("tool", "function"):
         return _result(role, message.get("tool_call_id"), "\n".join(part.text for part in parts))
