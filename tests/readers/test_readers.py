@@ -98,6 +98,15 @@ def test_openai_chat_in_every_container(form: str, tmp_path: Path) -> None:
     assert len({item.message for item in transcript.items[3:5]}) == 1
 
 
+def test_a_custom_tool_of_a_chat_is_given_a_text(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "custom", "custom": {"name": "sh", "input": "ls -l"}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "2 files"}
+    (tmp_path / "m.json").write_text(json.dumps([OPENAI[1], {"role": "assistant", "tool_calls": [call]}, result]))
+    transcript = only(tmp_path / "m.json")
+    assert [(item.tool, item.text) for item in transcript.items[1:]] == [("sh", "ls -l"), ("sh", "2 files")]
+    assert transcript.notes == ()
+
+
 def test_what_a_chat_message_holds_beyond_the_api_is_told(tmp_path: Path) -> None:
     made = {"toolInvocations": [{"toolName": "f"}], "annotations": [], "audio": None, "id": "x"}
     refused = {"role": "assistant", "content": None, "refusal": "I can't."}

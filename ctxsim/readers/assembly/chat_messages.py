@@ -26,6 +26,11 @@ class Function(msgspec.Struct):
     arguments: Any = ""
 
 
+class _Custom(Function):
+    # What a custom tool of OpenAI's is given: a text.
+    arguments: Any = msgspec.field(default="", name="input")
+
+
 class ToolCall(msgspec.Struct):
     """One entry of `tool_calls`. Harnesses leave `function` out; logs have empty entries beside a call in the text.
 
@@ -33,6 +38,7 @@ class ToolCall(msgspec.Struct):
     """
 
     function: Function | None = None
+    custom: _Custom | None = None
     id: str | None = None
     name: str | None = None
     arguments: Any = ""
@@ -41,7 +47,7 @@ class ToolCall(msgspec.Struct):
     @property
     def called(self) -> Function | None:
         """The called function; None for an empty entry."""
-        return self.function or (Function(self.name, self.arguments or self.args) if self.name else None)
+        return self.function or self.custom or (Function(self.name, self.arguments or self.args) if self.name else None)
 
 
 def written_arguments(calls: Any) -> dict[str, str]:
