@@ -159,10 +159,9 @@ def detect(sample: Sample) -> Reader:
         return owning
     if not sample.start.strip():
         raise NotATranscript(sample.source.name, "is empty")
-    special = [file for name, file in _files().items() if name not in ORDER]
-    general = [_files()[name] for name in ORDER]
-    marked = [file for file in special if not sample.marks.isdisjoint(file.marks)]
-    every = map(_opened, dict.fromkeys((*marked, *general, *special)))
+    files = _files()
+    marked = [file for name, file in files.items() if name not in ORDER and not sample.marks.isdisjoint(file.marks)]
+    every = map(_opened, dict.fromkeys((*marked, *(files[name] for name in ORDER), *files.values())))
     if found := _taking(chain(_installed().values(), every), sample):
         return found
     kinds = [str(under(record, "type")) for record in sample.records]

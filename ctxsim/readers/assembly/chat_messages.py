@@ -27,7 +27,6 @@ class Function(msgspec.Struct):
 
 
 class _Custom(Function):
-    # What a custom tool of OpenAI's is given: a text.
     arguments: Any = msgspec.field(default="", name="input")
 
 
@@ -105,15 +104,12 @@ class Message(Reply, kw_only=True):
     name: str | None = None
 
 
-_READ = frozenset(Message.__struct_fields__)
-
-
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
     for value, message in zip(values, convert_all(values, Message, f"{where} message"), strict=True):
         add_message(assembly, message, first=assembly.calls == 0)
-        new = (name for name, held in value.items() if held and isinstance(held, list | dict) and name not in _READ)
-        assembly.left_out.update(f"field {name} of a message" for name in new)
+        new = {name for name, held in value.items() if held and isinstance(held, list | dict)}
+        assembly.left_out.update(f"field {name} of a message" for name in new.difference(Message.__struct_fields__))
 
 
 def add_message(assembly: Assembly, message: Message, first: bool, model: str = "") -> None:

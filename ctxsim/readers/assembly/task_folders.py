@@ -127,7 +127,13 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[t
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
         return iter(())
-    requests = [*_requests(folder / UI_FILE)]
+    requests = []
+    for number, value in enumerate(json_file(folder / UI_FILE, list[Any])):
+        where = f"{folder / UI_FILE} message {number}"
+        message = convert(value, _UiMessage, where)
+        if message.say == "api_req_started":
+            told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
+            requests.append((message, told.whole()))
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
         requests = [(request, usage) for request, usage in requests if usage and usage.output_tokens]
@@ -135,11 +141,3 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[t
         assembly.notes.append(f"usage left out: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)")
         return iter(())
     return iter(requests)
-
-
-def _requests(path: Path) -> Iterator[tuple[_UiMessage, Usage | None]]:
-    for number, value in enumerate(json_file(path, list[Any])):
-        message = convert(value, _UiMessage, f"{path} message {number}")
-        if message.say == "api_req_started":
-            where = f"{path} message {number}: text of the request"
-            yield message, convert(decoded(message.text or "{}"), _RequestLine, where).whole()

@@ -35,12 +35,6 @@ READS = "Response items, base instructions, models, and token counts of ~/.codex
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 
 
-class _Line(msgspec.Struct):
-    type: str
-    payload: Any = None
-    timestamp: Any = None
-
-
 class _Meta(msgspec.Struct):
     id: str = ""
     forked_from_id: str | None = None
@@ -141,27 +135,27 @@ class _Rollout(Exchanges):
         if not has(record.value, type=str):
             self.left_out["line without a type"] += 1
             return
-        line = convert(record.value, _Line, where)
-        if written_s := time_s(line.timestamp):
+        kind, payload = record.value["type"], record.value.get("payload")
+        if written_s := time_s(record.value.get("timestamp")):
             self._began_s = self._began_s or written_s
             if written_s > max(self._began_s, self._line_s) + AT_ONCE_S:
                 self._copied()
             self._line_s = written_s
-        match line.type:
+        match kind:
             case "response_item":
                 # Written when the item was complete, not when the request started, which isn't recorded.
-                self.add(line.payload, where, written_s)
+                self.add(payload, where, written_s)
             case "event_msg":
-                self._event(line.payload, where)
+                self._event(payload, where)
             case "turn_context":
-                if has(line.payload, model=str):
-                    self.model = line.payload["model"]
+                if has(payload, model=str):
+                    self.model = payload["model"]
             case "session_meta":
-                self._session(convert(line.payload, _Meta, where))
+                self._session(convert(payload, _Meta, where))
             case "compacted":
-                self._compacted(convert(line.payload, _Compacted, where))
+                self._compacted(convert(payload, _Compacted, where))
             case _:
-                self.left_out[line.type] += 1
+                self.left_out[kind] += 1
 
     def add_bare(self, record: Record) -> None:
         """Add a line of the first versions: the header, or an item without wrapper, or a state."""

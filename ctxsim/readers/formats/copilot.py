@@ -34,14 +34,6 @@ NOT_READ = (
 )
 
 
-class _Event(msgspec.Struct, rename="camel"):
-    type: str
-    data: Any = None
-    timestamp: Any = None
-    # Set for events of a sub-agent.
-    agent_id: str | None = None
-
-
 class _ToolRequest(msgspec.Struct, rename="camel"):
     name: str
     tool_call_id: str = ""
@@ -124,7 +116,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     session = _Session(source.name)
     for record in source.records(session.main.assembly.notes, session=True):
         if has(record.value, type=str):
-            session.add(convert(record.value, _Event, record.where), record.where)
+            session.add(record.value, record.where)
         else:
             session.left_out["line without a type"] += 1
     yield from session.finished()
@@ -174,10 +166,11 @@ class _Session:
         self._each_recorded = False
         self._totals: dict[str, list[tuple[Usage, float | None]]] = {}
 
-    def add(self, event: _Event, where: str) -> None:
-        agent = self._agent(event)
-        data = event.data
-        match event.type:
+    def add(self, event: dict[str, Any], where: str) -> None:
+        kind, data, when_s = event["type"], event.get("data"), time_s(event.get("timestamp"))
+        # Set for events of a sub-agent.
+        agent = self._agent(kind, data, event.get("agentId"))
+        match kind:
             case "system.message":
                 agent.system(convert(data, _UserMessage, where).content or "")
             case "user.message":
@@ -185,9 +178,9 @@ class _Session:
             case "system.notification" | "skill.invoked":
                 agent.user(convert(data, _UserMessage, where).content or "")
             case "assistant.turn_start":
-                agent.turn_s = time_s(event.timestamp)
+                agent.turn_s = when_s
             case "assistant.message":
-                self._response(agent, convert(data, _AssistantMessage, where), event)
+                self._response(agent, convert(data, _AssistantMessage, where), when_s)
             case "tool.execution_complete":
                 agent.give(_result(convert(data, _ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
@@ -201,16 +194,14 @@ class _Session:
             case "session.compaction_complete" | "session.truncation":
                 compaction = convert(data, _Compaction, where)
                 _compacted(agent, compaction)
-                _paid(agent, compaction, time_s(event.timestamp), where)
+                _paid(agent, compaction, when_s, where)
             case "session.usage_record":
                 self._each_recorded = True
-                self._spent[str(under(data, "usage", "apiCallId"))] = (
-                    convert(data, _ModelMetrics, where), time_s(event.timestamp),
-                )  # fmt: skip
+                self._spent[str(under(data, "usage", "apiCallId"))] = (convert(data, _ModelMetrics, where), when_s)
             case "session.shutdown":
-                self._shutdown(convert(data, _Shutdown, where), time_s(event.timestamp), where)
+                self._shutdown(convert(data, _Shutdown, where), when_s, where)
             case _:
-                self.left_out[event.type] += 1
+                self.left_out[kind] += 1
 
     def finished(self) -> Iterator[Transcript]:
         """Yield the main conversation, then each sub-agent's, with what was paid for beside single responses."""
@@ -227,12 +218,12 @@ class _Session:
         for agent in agents:
             yield agent.finished()
 
-    def _agent(self, event: _Event) -> _Agent:
-        call = under(event.data, "toolCallId")
-        if event.type == "subagent.started" and event.agent_id and isinstance(call, str):
-            self._started_by[event.agent_id] = call
+    def _agent(self, kind: str, data: Any, agent: Any) -> _Agent:
+        call = under(data, "toolCallId")
+        if kind == "subagent.started" and agent and isinstance(call, str):
+            self._started_by[str(agent)] = call
             return self.main
-        key = under(event.data, "parentToolCallId") or self._started_by.get(event.agent_id or "") or event.agent_id
+        key = under(data, "parentToolCallId") or self._started_by.get(str(agent)) or agent
         if not isinstance(key, str):
             return self.main
         if key not in self.agents:
@@ -249,7 +240,7 @@ class _Session:
                 self.left_out["attachment"] += 1
         agent.user(message.transformed_content or message.content or "", tuple(media))
 
-    def _response(self, agent: _Agent, message: _AssistantMessage, event: _Event) -> None:
+    def _response(self, agent: _Agent, message: _AssistantMessage, when_s: float | None) -> None:
         for call in message.tool_requests or []:
             if isinstance(prompt := under(call.arguments, "prompt"), str):
                 self._prompts[call.tool_call_id] = prompt
@@ -258,7 +249,7 @@ class _Session:
             agent.user(self._prompts[call_id])
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         spent, _ = self._spent.pop(message.api_call_id or "", (None, None))
-        agent.response(message, time_s(event.timestamp), spent.whole() if spent else None)
+        agent.response(message, when_s, spent.whole() if spent else None)
 
     def _shutdown(self, shutdown: _Shutdown, when_s: float | None, where: str) -> None:
         notes, agents = self.main.assembly.notes, (self.main, *self.agents.values())

@@ -33,11 +33,6 @@ NOT_READ = "The usage at the end of a stream, which is that of the whole run; se
 _STREAM_TYPES = ("system", "message", "tool_call", "tool_result", "completion", "error", "reasoning")
 
 
-class _SessionLine(msgspec.Struct):
-    message: Turn
-    timestamp: Any = None
-
-
 class _StreamLine(msgspec.Struct, rename="camel"):
     type: str
     role: str = ""
@@ -92,9 +87,9 @@ def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
     for record in records:
         kind = under(record.value, "type")
         if kind == "message":
-            line = convert(record.value, _SessionLine, record.where)
+            turn = convert(under(record.value, "message"), Turn, record.where)
             # The time is that of the finished response.
-            add_turn(assembly, line.message, record.where, time_s=time_s(line.timestamp))
+            add_turn(assembly, turn, record.where, time_s=time_s(record.value.get("timestamp")))
         elif kind == "session_start":
             assembly.project = str(record.value.get("cwd") or "")
         else:

@@ -87,11 +87,8 @@ class _Request(msgspec.Struct):
     # Milliseconds since 1970 at which it was sent. Of several attempts the last one was answered.
     time: float | None = None
     model: str = ""
-
-
-class _Spent(msgspec.Struct):
+    # Of a request outside all turns.
     usage: _TokenUsage | None = None
-    time: float | None = None
 
 
 class _Compaction(msgspec.Struct, rename="camel"):
@@ -150,7 +147,7 @@ class _Reading:
         self.history_end = 0
         self.started_by = "how is not recorded"
         # A request outside all turns: the summary's if a compaction follows.
-        self.asked: _Spent | None = None
+        self.asked: _Request | None = None
 
     def transcript(self) -> Transcript:
         for record in self.source.records(self.assembly.notes, session=True):
@@ -182,7 +179,7 @@ class _Reading:
                 self._paid(summary=True)
             case "usage.record" if value.get("usageScope") == "session":
                 self._paid()
-                self.asked = convert(value, _Spent, where)
+                self.asked = convert(value, _Request, where)
             case _ if kind not in _BESIDE:
                 self.assembly.left_out[kind] += 1
 

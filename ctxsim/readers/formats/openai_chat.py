@@ -26,8 +26,6 @@ VERSIONS = "any version, with `tool_calls`, the older `function_call`, and `reas
 READS = "A list, an object with `messages` (and `tools`), JSONL of either; used by most frameworks and evidence."
 NOT_READ = "Log probabilities, audio bytes, refusals apart from their text."
 
-_SAYS = frozenset({"content", "tool_calls", "function_call"})
-
 
 def matches(sample: Sample) -> bool:
     """A list of chat messages, or objects that hold one under `messages`; `tool` or `system` roles, no block types."""
@@ -36,7 +34,7 @@ def matches(sample: Sample) -> bool:
         bool(messages)
         and all(has(message, role=str) for message in messages)
         and any(message["role"] in ROLES for message in messages)
-        and any(not _SAYS.isdisjoint(message) for message in messages)
+        and any({"content", "tool_calls", "function_call"} & message.keys() for message in messages)
         and not any(has_tool_blocks(message.get("content")) or "parts" in message for message in messages)
     )
 

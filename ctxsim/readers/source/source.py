@@ -172,9 +172,8 @@ class Source:
                 bad.append((number, str(error)))
                 continue
             glued += len(values) > 1
-            for value in values:
-                good = True
-                yield Record(number, value, f"{self.name}:{number}")
+            good = True
+            yield from (Record(number, value, f"{self.name}:{number}") for value in values)
         if bad and not good:
             raise InputError(f"{self.name}:{bad[0][0]}", f"is not JSON: {bad[0][1]}")
         notes += [f"{glued} line(s) with more than one record, separated"] if glued else []

@@ -28,9 +28,6 @@ MOST_DIGITS = 4_000
 
 _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 
-LEAST_MS = 1e11
-"""Milliseconds since 1970, in 1973: as seconds, a time in the year 5138."""
-
 
 def json_values(line: bytes) -> list[Any]:
     """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8."""
@@ -119,14 +116,10 @@ def convert(value: Any, kind: type[T], where: str) -> T:
     try:
         if isinstance(value, dict) and (paths := _paths(cast(Hashable, kind))):
             value = {**value, **dict(_along(value, paths))}
-        while True:
-            try:
-                return msgspec.convert(value, kind, strict=False)
-            except msgspec.ValidationError as error:
-                if not (null := _NULL.search(str(error))):
-                    raise
-                value = _without(value, null[1])
+        return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, RecursionError) as error:
+        if null := _NULL.search(str(error)):
+            return convert(_without(value, null[1]), kind, where)
         raise InputError(where, str(error)) from None
 
 
@@ -188,12 +181,12 @@ def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 
-    A number from 1e9 to LEAST_MS is seconds: as milliseconds it would be in 1970 to 1973. A time without a zone is UTC,
+    A number from 1e9 to 1e11 is seconds: as milliseconds it would be in 1970 to 1973. A time without a zone is UTC,
     so that it is the same on every machine. A time too large for a date or a float is infinity, which is noted later.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value if 1e9 <= value < LEAST_MS else value / 1000
+            return value if 1e9 <= value < 1e11 else value / 1000
         if not isinstance(value, str):
             return None
         time = datetime.fromisoformat(value)
@@ -205,8 +198,8 @@ def time_s(value: Any) -> float | None:
 
 
 def epoch_s(value: Any) -> float | None:
-    """Return an ISO 8601 time, or seconds since 1970 (milliseconds from LEAST_MS on), as epoch seconds; else None."""
-    return value if isinstance(value, int | float) and value < LEAST_MS else time_s(value)
+    """Return an ISO 8601 time, or seconds since 1970 (milliseconds from 1e11 on), as epoch seconds; else None."""
+    return value if isinstance(value, int | float) and value < 1e11 else time_s(value)
 
 
 def compact_json(value: Any) -> str:
