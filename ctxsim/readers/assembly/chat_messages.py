@@ -4,12 +4,14 @@ Documentation: https://platform.openai.com/docs/api-reference/chat; LiteLLM adds
 its own (https://docs.litellm.ai/docs/completion/prompt_caching).
 """
 
+from collections import Counter as Frequencies
 from typing import Any, Literal
 
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
+from ctxsim.readers.assembly.assembly import left_out
 from ctxsim.readers.source import compact_json, convert_all, has
 from ctxsim.transcript import Usage
 
@@ -106,10 +108,11 @@ class Message(Reply, kw_only=True):
 
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
-    for value, message in zip(values, convert_all(values, Message, f"{where} message"), strict=True):
+    for message in convert_all(values, Message, f"{where} message"):
         add_message(assembly, message, first=assembly.calls == 0)
-        new = {name for name, held in value.items() if held and isinstance(held, list | dict)}
-        assembly.left_out.update(f"field {name} of a message" for name in new.difference(Message.__struct_fields__))
+    full = Frequencies(key for one in values for key, held in one.items() if held and isinstance(held, list | dict))
+    unread = full.keys() - {*Message.__struct_fields__}
+    assembly.notes += left_out({f"field {name} of a message": full[name] for name in sorted(unread)})
 
 
 def add_message(assembly: Assembly, message: Message, first: bool, model: str = "") -> None:
