@@ -44,7 +44,11 @@ def _header(start: bytes, wanted: str) -> tuple[str, ...]:
     line = start.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     if not line or line[0].lstrip()[:1] in (b"{", b"[", b"/"):
         return ()
-    names = next(csv.reader([line[0].decode("utf-8", "replace")]), [])
+    try:
+        names = next(csv.reader([line[0].decode("utf-8", "replace")]), [])
+    except csv.Error:
+        # A field is longer than an input may be.
+        return ()
     plain = all(name and name.isprintable() and "\ufffd" not in name for name in names)
     return tuple(names) if plain and (len(names) >= LEAST_COLUMNS or wanted in names) else ()
 
