@@ -47,6 +47,8 @@ PLACES = (
     Place("Copilot CLI", "copilot-cli", ".copilot", ("session-state/**/*.jsonl",)),
     # https://opencode.ai/docs/troubleshooting/
     Place("OpenCode", "opencode", ".local/share/opencode", ("opencode*.db",), ("storage",)),
+    # https://kilo.ai/docs/cli, a fork
+    Place("Kilo Code", "opencode", ".local/share/kilo", ("kilo*.db",)),
     # https://github.com/badlogic/pi-mono
     Place("pi", "pi", ".pi/agent", ("sessions/**/*.jsonl",)),
     # https://docs.openclaw.ai/concepts/session

@@ -222,6 +222,17 @@ def test_what_is_no_database_or_none_by_itself(tmp_path: Path) -> None:
         list(read(str(tmp_path / "x.db.gz")))
 
 
+def test_a_table_with_an_index_on_json_is_read(tmp_path: Path) -> None:
+    # As Kilo Code's have. SQLite before 3.41 trusts such an index no more than a stranger's function.
+    with closing(sqlite3.connect(tmp_path / "x.db")) as made:
+        made.execute("CREATE TABLE t (a)")
+        made.execute("CREATE INDEX i ON t (json_extract(a, '$.role'))")
+        made.execute("INSERT INTO t VALUES ('{}')")
+        made.commit()
+    with opened(tmp_path / "x.db") as one:
+        assert one.read(lambda found: found.execute("SELECT a FROM t").fetchall()) == [("{}",)]
+
+
 def test_a_python_without_sqlite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.db"
     with closing(sqlite3.connect(path)) as made:

@@ -56,13 +56,14 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
     opencode = put(home / ".local/share/opencode/opencode.db")
     put(home / ".local/share/opencode/opencode.db-wal", "log")
     goose = put(home / ".local/share/goose/sessions/sessions.db")
+    kilo = put(home / ".local/share/kilo/kilo.db")
     cursor = put(home / ".config/Cursor/User/globalStorage/state.vscdb")
     found = {one.place.agent: one for one in kept()}
     assert {agent: one.paths for agent, one in found.items()} == {
-        "OpenCode": (opencode,), "Goose": (goose,), "Cursor": (cursor,),
+        "OpenCode": (opencode,), "Kilo Code": (kilo,), "Goose": (goose,), "Cursor": (cursor,),
     }  # fmt: skip
     assert found["OpenCode"].bytes == len("not read: opencode.dblog")
-    assert {source.path for source in sources("@found")} == {opencode, goose, cursor}
+    assert {source.path for source in sources("@found")} == {opencode, kilo, goose, cursor}
 
 
 def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:

@@ -176,6 +176,13 @@ def _opened(path: Path, how: str) -> sqlite3.Connection:
     # A stranger's schema must not make a query run functions, nor a sort write to disk.
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA temp_store=MEMORY")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.DatabaseError as error:
+        # Before 3.41, SQLite's own JSON functions, which indexes of agents' tables have, were among those not trusted.
+        if "unsafe use of json_" not in str(error):
+            raise
+        connection.execute("PRAGMA trusted_schema=ON")
     return connection
 
 
