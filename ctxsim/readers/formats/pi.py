@@ -23,7 +23,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts,
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts, stated
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
-from ctxsim.readers.source import Sample, Source, has, time_s, under
+from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
@@ -69,6 +69,9 @@ class _Message(msgspec.Struct, rename="camel"):
     cancelled: bool | None = None
     exclude_from_context: bool | None = None
     stop_reason: str | None = None
+    # Of a system message.
+    sections: dict[str, Any] | None = None
+    tools_added: list[Any] | None = None
 
 
 class _Entry(Envelope, rename="camel"):
@@ -200,6 +203,9 @@ class _Conversation:
                 self.assembly.left_out["command of the user, kept from the model"] += 1
             case "bashExecution":
                 self._user(_command_text(message))
+            case "system" if message.sections and not self.assembly.items:
+                self.assembly.system += map(str, message.sections.values())
+                self.assembly.tools += map(compact_json, message.tools_added or [])
             case role:
                 self.assembly.counts["system message(s) kept as user text"] += role == "system"
                 self._user(message.content)

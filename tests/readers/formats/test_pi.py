@@ -218,6 +218,16 @@ def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
     )
 
 
+def test_the_head_is_in_the_first_message_of_pi_1(tmp_path: Path) -> None:
+    sections = {"preamble": "You are.", "rules": "Be brief."}
+    first = entry(("e1", None), "system", "", sections=sections, toolsAdded=[{"name": "read", "parameters": {}}])
+    later = entry(("e3", "e2"), "system", "Be quick.", sections={"rules": "Be quick."})
+    found = one(tmp_path, NEW, first, entry(("e2", "e1"), "user", "Go."), later,
+                entry(("e4", "e3"), "assistant", [text("Done.")]))  # fmt: skip
+    assert (found.head.system, found.head.tools) == ("You are.\n\nBe brief.", ('{"name":"read","parameters":{}}',))
+    assert said(found) == [("user", "Go."), ("user", "Be quick."), ("assistant", "Done.")]
+
+
 @pytest.mark.parametrize(
     ("kept", "places"),
     [
