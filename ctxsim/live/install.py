@@ -16,6 +16,9 @@ from ctxsim.policies.agents.versions import numbers_of
 from ctxsim.safety.processes import without_keys
 
 INSTALL_S, ASK_S = 1_200, 120
+_TOLD = re.compile("error|not found", re.IGNORECASE)
+"""In a line that says why; behind it come hints, as of pyenv, whose programs only stand for those of some versions."""
+
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
 
 
@@ -104,8 +107,9 @@ def _run(agent: Agent, command: list[str]) -> None:
     except subprocess.TimeoutExpired:
         raise CtxsimError(f"{agent.name}: installing took more than {INSTALL_S} s") from None
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no word of why"]
-        raise CtxsimError(f"{agent.name}: it can't be installed: {last[0]}")
+        lines = done.stderr.strip().splitlines() or ["no word of why"]
+        told = [line for line in lines if _TOLD.search(line)] or lines
+        raise CtxsimError(f"{agent.name}: it can't be installed: {told[-1]}")
 
 
 def _version(program: str) -> str:

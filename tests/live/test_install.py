@@ -205,7 +205,11 @@ def test_what_cannot_be_installed_says_why(cache: Path, monkeypatch: pytest.Monk
     with pytest.raises(CtxsimError, match="mine: 'npm' is needed to install it"):
         located(one, True)
     monkeypatch.setattr(install.shutil, "which", lambda name, **_: name)
-    for error, told in (("one\nlast\n", "last"), ("", "no word of why")):
+    for error, told in (
+        ("one\nlast\n", "last"),
+        ("", "no word of why"),
+        ("a: command not found\nhint\n", "a: command not"),
+    ):
         monkeypatch.setattr(
             install.subprocess, "run", lambda *_, e=error, **__: SimpleNamespace(returncode=1, stderr=e)
         )
