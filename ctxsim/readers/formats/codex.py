@@ -30,7 +30,7 @@ AT_ONCE_S = 1.0
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
 MARKS = ("payload", "thread_id", "git", "instructions")
-VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.146"
+VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.171"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 

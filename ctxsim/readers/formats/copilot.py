@@ -27,7 +27,7 @@ from ctxsim.transcript import Media, Transcript, Usage
 NAME = "copilot-cli"
 TITLE = "GitHub Copilot CLI session"
 MARKS = ("parentId",)
-VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
+VERSIONS = "Copilot CLI 0.0.420 to 1.0.102"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
 NOT_READ = (
     "Hooks, permissions and progress, detailed results, encrypted reasoning. Usage is recorded for summaries alone."

@@ -30,7 +30,7 @@ from ctxsim.transcript import Kind, Media, Transcript, Usage
 NAME = "gemini-cli"
 TITLE = "Gemini CLI session"
 MARKS = ("projectHash",)
-VERSIONS = "Gemini CLI from October 2025 (JSON) to 0.40 of 2026 (JSONL)"
+VERSIONS = "Gemini CLI from October 2025 (JSON) to 0.61 of 2026 (JSONL)"
 READS = "User and model messages with their tool calls, results and token counts, of ~/.gemini/tmp/*/chats/."
 NOT_READ = "Notices to the user, displayed forms of results, and thought summaries: thoughts count by recorded tokens."
 

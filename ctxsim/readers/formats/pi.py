@@ -29,7 +29,7 @@ from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
 MARKS = ("type=session",)
-VERSIONS = "session versions 1 to 3"
+VERSIONS = "session versions 1 to 3 (pi up to 1.6)"
 READS = (
     "the branch a session ended on, compactions with what they kept, costs; commands that the user ran, as user text"
 )

@@ -27,7 +27,7 @@ from ctxsim.transcript import Kind, Transcript, Usage
 NAME = "qwen-code"
 TITLE = "Qwen Code sessions"
 MARKS = ("systemPayload", "parts")
-VERSIONS = "Qwen Code 0.21"
+VERSIONS = "Qwen Code 0.21 to 0.24"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"
 NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines without compression or usage"
 

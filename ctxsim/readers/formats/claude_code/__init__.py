@@ -38,7 +38,7 @@ from ctxsim.transcript import NO_HISTORY, Media, Transcript
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
 MARKS = ("isSidechain", "leafUuid", "snapshot", "parent_tool_use_id")
-VERSIONS = "Claude Code 2.0 to 2.1"
+VERSIONS = "Claude Code 2.0 to 2.1.332"
 READS = (
     "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded; the "
     "stream of `claude --output-format stream-json`, the Agent SDK, Claude Cowork and claude-code-action"
