@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctxsim.api.applying import apply, change, undo
     from ctxsim.api.bill import bill, compare_unpaired
     from ctxsim.api.forecasts import Forecasts, forecast
+    from ctxsim.api.inputs import open_policy
     from ctxsim.api.live import Endpoint, drive, serve
     from ctxsim.api.probing import bisect_setting, check_setting
     from ctxsim.api.replays import Replay, Transcripts, read, replay, scenario
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ctxsim.api.settings import settings
     from ctxsim.api.trust import calibrate, check, compactions, estimates, validate
     from ctxsim.counting.estimators import Estimator
-    from ctxsim.policies import Policy, open_policy
+    from ctxsim.policies import Policy
     from ctxsim.results.run_info import __version__ as __version__
     from ctxsim.simulator.provider import Provider
     from ctxsim.synthesis import Scenario
@@ -41,9 +42,10 @@ PUBLIC = {
     "ctxsim.api.settings": ("settings",),
     "ctxsim.api.trust": ("calibrate", "check", "compactions", "estimates", "validate"),
     "ctxsim.api.bill": ("bill", "compare_unpaired"),
+    "ctxsim.api.inputs": ("open_policy",),
     "ctxsim.api.live": ("Endpoint", "drive", "serve"),
     "ctxsim.counting.estimators": ("Estimator",),
-    "ctxsim.policies": ("Policy", "open_policy"),
+    "ctxsim.policies": ("Policy",),
     "ctxsim.results.run_info": ("__version__",),
     "ctxsim.simulator.provider": ("Provider",),
     "ctxsim.synthesis": ("Scenario",),

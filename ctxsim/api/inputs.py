@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
+from ctxsim.api import checks_arguments
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.plugins import labels
-from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
+from ctxsim.policies import Policy, Spec, open_policies, register
+from ctxsim.policies import open_policy as open_label
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -126,8 +128,13 @@ def the_one(inputs: Inputs, number: int = 1) -> AsSent:
     return chosen
 
 
-def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
-    """Return an opened policy. A class, or the class of an object, is registered, so that its label is known."""
+@checks_arguments
+def open_policy(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
+    """Return the policy or `a+b` chain of a label, a class or an object. A class is registered: its label is known.
+
+    An `estimator=` in the label overrides the argument `estimator`. Raises UnknownName or LabelError for a label that
+    can't be opened.
+    """
     if isinstance(policy, Spec):
         return policy
     if isinstance(policy, type):
@@ -136,9 +143,7 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
         register(type(policy))
         given = labels.parameters(policy)
         policy = labels.written(policy.name, labels.stated(policy.name, policy, True, given))
-    if not isinstance(policy, str):
-        raise CtxsimError(f"{policy!r} is no policy: give a label, or a class of ctxsim.Policy or an object of one")
-    return open_policy(policy, estimator_of(estimator))
+    return open_label(policy, estimator_of(estimator))
 
 
 def paths_of(what: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:

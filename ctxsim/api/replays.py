@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from ctxsim.api import Positive, checks_arguments
-from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, paths_of, the_one
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, open_policy, paths_of, the_one
 from ctxsim.errors import ContractError
-from ctxsim.policies import open_policy
 from ctxsim.results.frames import frame_of
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.transcript_rows import rows_of
@@ -160,7 +159,7 @@ def replay(
     """
     inputs = inputs_of(what, head=head, across=across, **provider)
     one = the_one(inputs, number)
-    spec = opened(policy, estimator)
+    spec = open_policy(policy, estimator)
     beside = {each.label: each for each in (open_policy("keep-all"), spec)}
     failed: list[str] = []
     rows = rows_of(one, list(beside.values()), failed)

@@ -18,7 +18,7 @@ from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in
 from ctxsim.api import Count, Positive, Share, checks_arguments
-from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, open_policy
 from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError, many
@@ -162,7 +162,7 @@ def bench(
     decides = estimator_of(estimator)
     by = estimator if isinstance(estimator, str) else estimator_label(decides) if decides else None
     asked = [policies] if isinstance(policies, str) else policies or ()
-    labels = [policy if isinstance(policy, str) else opened(policy, decides).label for policy in asked]
+    labels = [policy if isinstance(policy, str) else open_policy(policy, decides).label for policy in asked]
     given = given_of(settings, project)
     usual = [] if policies or made else [*DEFAULT_POLICIES, *of_agents(formats_of(sources(*inputs.paths)), given)]
     labels = [as_given(label, given) for label in labels] or list(made.policies if made else usual)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from ctxsim.api.inputs import inputs_of, opened, the_one
+from ctxsim.api.inputs import inputs_of, open_policy, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
@@ -69,7 +69,7 @@ def command(
             note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N", err=True)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
-    spec = opened(label)
+    spec = open_policy(label)
     tell_of_labels([label])
     tell_newer([(transcript.format, transcript.version)])
     counter = provider.counter()

@@ -26,6 +26,10 @@ LISTED = "must be a list (each item: a text)"
          "least 0"),
         ({"replay": "one-prompt", "estimator": 5}, "estimator=5: must be a text or an object of Estimator or a class "
          "of Estimator or None"),
+        ({"open_policy": 7}, "policy=7: must be a text or an object of Spec or an object of Policy or a class of "
+         "Policy"),
+        ({"open_policy": "mask", "estimator": 5}, "estimator=5: must be a text or an object of Estimator or a class of "
+         "Estimator or None"),
         ({"replay": 5}, "what=5: must be a text or a path or an object of Transcript or an object of Scenario"),
         ({"serve": "one-prompt", "port": 99_999}, "port=99999: must be a whole number from 0 to 65,535"),
         ({"serve": "one-prompt", "number": 0}, "number=0: must be a whole number of at least 1"),
@@ -69,7 +73,7 @@ def test_a_wrong_argument_is_one_line_that_says_what_it_must_be(call: dict[str, 
 def test_every_public_function_with_options_is_checked() -> None:
     functions = [one for name in ctxsim.__all__ if inspect.isfunction(one := getattr(ctxsim, name))]
     unchecked = {one.__name__ for one in functions if not hasattr(one, "__wrapped__")}
-    assert unchecked == {"open_policy", "read", "scenario", "undo"}
+    assert unchecked == {"read", "scenario", "undo"}
 
 
 def test_what_worked_goes_on_to_work(tmp_path: Path) -> None:

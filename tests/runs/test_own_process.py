@@ -12,10 +12,10 @@ from bench_runs import write
 from command_line import ctxsim
 from samples import ASK, TASK, chat
 
-from ctxsim.api.inputs import opened
+from ctxsim.api.inputs import open_policy
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.errors import LabelError
-from ctxsim.policies import open_policy, registered_policies, trial
+from ctxsim.policies import registered_policies, trial
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -152,7 +152,7 @@ def test_every_default_is_the_same_in_hand_typed_printed_and_apart(
     for n in range(len(DEFAULTS)):
         typed = open_policy(f"{tmp_path}/shows.py:Shows{n}", open_estimator("bytes"))
         cls = getattr(importlib.import_module("shows"), f"Shows{n}")
-        specs = (typed, open_policy(typed.label), opened(cls()), opened(cls))
+        specs = (typed, open_policy(typed.label), open_policy(cls()), open_policy(cls))
         sent = [next(iter(sent_of(one, spec))).view[0].text for spec in specs]
         registered_policies().pop(cls.name)
         assert sent == [repr(cls().x)] * 4, typed.label
