@@ -120,8 +120,8 @@ def serve(
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
     need_endpoint()
-    if log is not None and Path(log).is_file() and Path(log).stat().st_size:
-        raise InputError(os.fspath(log), "holds requests of another run, which would be mixed: name another file")
+    if log is not None and Path(log).exists() and Path(log).stat().st_size:
+        raise InputError(log, "is no empty file; a log holds the requests of one run, so name a new file")
     from ctxsim.live.app import Endpoint as Answering
     from ctxsim.live.server import beside
 

@@ -20,7 +20,7 @@ from samples import conversation
 import ctxsim
 from ctxsim.api import live as room
 from ctxsim.api.defects import diagnose_driven
-from ctxsim.errors import CtxsimError, LabelError
+from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.log import Entry
@@ -43,6 +43,20 @@ def test_an_endpoint_plays_a_conversation_and_stops() -> None:
         urllib.request.urlopen(endpoint.url, timeout=5)
     with pytest.raises(CtxsimError, match="fewer than 9"):
         ctxsim.serve(conversation("x"), number=9)
+
+
+def test_a_log_of_another_run_is_not_added_to(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    log = tmp_path / "log.jsonl"
+    log.touch()
+    ctxsim.serve("documented-53k", log=log).close()
+    log.write_text("{}\n")
+    for given in (log, tmp_path):
+        with pytest.raises(InputError) as caught:
+            ctxsim.serve("documented-53k", log=given)
+        said = "is no empty file; a log holds the requests of one run, so name a new file"
+        assert str(caught.value) == f"{given}: {said}"
+    assert log.read_text() == "{}\n"
 
 
 @pytest.mark.parametrize(

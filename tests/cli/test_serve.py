@@ -14,7 +14,7 @@ import pytest
 
 from ctxsim import drive, serve
 from ctxsim.api.defects import diagnose_driven
-from ctxsim.errors import InputError, LabelError
+from ctxsim.errors import LabelError
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -51,16 +51,6 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
     written = (tmp_path / "log.jsonl").read_text()
     assert json.loads(written)["response"]["choices"]
     assert SECRET not in written and "DB_PASSWORD=[redacted: password]" in written
-
-
-def test_a_log_of_another_run_is_not_added_to(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    log.touch()
-    serve("documented-53k", log=log).close()
-    log.write_text("{}\n")
-    with pytest.raises(InputError, match=r"log\.jsonl: holds requests of another run"):
-        serve("documented-53k", log=log)
-    assert log.read_text() == "{}\n"
 
 
 def test_a_fault_after_the_last_step_is_refused(tmp_path: Path) -> None:
