@@ -43,6 +43,8 @@ class _Patient(H11Protocol):  # type: ignore[misc]
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 takes a free port. Raises CtxsimError if the system doesn't allow it."""
+    if not host:
+        raise CtxsimError("the host is empty; 0.0.0.0 would listen on all addresses of this machine")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
