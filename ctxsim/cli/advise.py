@@ -25,6 +25,7 @@ from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
+from ctxsim.results.files import PAGES, PICTURES, refuse_other
 from ctxsim.runs.conduct import Watch
 
 
@@ -58,6 +59,7 @@ def command(
         options.alone("--undo")
         say("\n".join(f"restored: {one.path}" for one in undo()))
         return
+    refuse_other(out, PICTURES if scoring else PAGES)
     if scoring:
         options.alone("--score", ("paths", "form", "out"))
         if form not in ("table", "json"):

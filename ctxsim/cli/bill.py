@@ -21,6 +21,7 @@ from ctxsim.policies.agents.given import hindrances
 from ctxsim.readers.paths import FOUND
 from ctxsim.report import bill as told
 from ctxsim.results import InputInfo
+from ctxsim.results.files import PICTURES, refuse_other
 
 
 @click.command("bill")
@@ -54,6 +55,7 @@ def command(
         removed = forget()
         say(f"removed: {removed}" if removed else "nothing is remembered")
         return
+    refuse_other(out, PICTURES)
     with progress("bill") as course:
         found = bill(
             paths or (FOUND,), days=days or None, project=project, index=index == "kept", jobs=None,

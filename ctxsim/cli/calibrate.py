@@ -15,6 +15,7 @@ from ctxsim.cli.terminal import say
 from ctxsim.counting.estimators.calibrated import Calibration
 from ctxsim.counting.tokenizers import OWN
 from ctxsim.report.sheet import Cell, Column, sheet
+from ctxsim.results.files import refuse_other
 
 MOST_GROUPS = 24
 
@@ -40,6 +41,7 @@ def command(
     A policy uses the fit if its label has estimator=calibrated:file=calibration.json. For your own code, copy the
     printed formula.
     """
+    refuse_other(out, (".json", ""))
     reading = Reading(paths)
     found = calibrate(reading, tokenizer=tokenizer, by=by, risk=risk, against_usage=against is not None)
     written = found.save(out or "calibration.json")

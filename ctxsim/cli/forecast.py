@@ -23,6 +23,7 @@ from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError, agreed, many
 from ctxsim.report.advised import day
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet_of
+from ctxsim.results.files import PICTURES, refuse_other
 from ctxsim.runs.conduct import Watch
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "compaction(s)"}
@@ -54,6 +55,7 @@ def command(
     Without PATHS, reads the sessions that agents keep on this machine. With --policy, --model or --provider there is
     also a forecast under that change. docs/forecast.md says how forecasts are made, and how well they hold.
     """
+    refuse_other(out, PICTURES)
     asked = paths or project.found().paths
     with stage("replayed"), progress("sessions") as course:
         watch = Watch(course.finished, course.within)

@@ -12,6 +12,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.report.losses import basis, breakdown, of_summaries, pooled
 from ctxsim.report.planted import needle_sheets
 from ctxsim.results import Run, read_run
+from ctxsim.results.files import PAGES, refuse_other
 from ctxsim.runs.identity import is_reference
 
 BY = ("age", "depth", "kind", "tool", "form")
@@ -57,6 +58,8 @@ def command(
     ):  # fmt: skip
         if given and only not in fitting:
             raise click.UsageError(f"{option} goes with --only {' or '.join(fitting)}")
+    if only == "page":
+        refuse_other(out, PAGES)
     found = read_run(run)
     if only == "losses":
         _losses(found, by or BY, bool(by), form)

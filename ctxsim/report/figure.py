@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import InputError
 from ctxsim.report.style import COLORS, middle_cut, plain_axes
-from ctxsim.results.files import replacing
+from ctxsim.results.files import PICTURES, refuse_other, replacing
 
 NOTEBOOK_DPI = 75
 """Low, because a notebook stores its pictures as text."""
@@ -151,8 +150,6 @@ def legend_below(figure: Any, axes: Any, columns: int = 3) -> None:
     figure.legend(*of, loc=f"outside {place} center", ncols=columns, frameon=False, fontsize=9)
 
 
-FORMS = ("png", "svg", "pdf")
-
 PAPER_LETTERS = 72
 """Characters of a line that explains marks below a picture for a paper."""
 
@@ -202,9 +199,8 @@ def save(figure: Any, path: Path) -> Path:
     """Write a figure under a temporary name, rename it, and return its path."""
     from matplotlib import rc_context
 
-    form = path.suffix.removeprefix(".").lower()
-    if form not in FORMS:
-        raise InputError(path, f"is no picture that can be written; name a file that ends in .{', .'.join(FORMS)}")
+    refuse_other(path, PICTURES)
+    form = path.suffix[1:].lower()
     if is_for_paper():
         _fit_paper(figure)
     # Left out: matplotlib's version in PNG and the date in SVG and PDF, so that equal figures are equal files.

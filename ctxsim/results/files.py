@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,6 +37,17 @@ def sync(path: Path) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm", "")
+
+
+def refuse_other(path: Path | None, forms: Sequence[str]) -> None:
+    """Raise InputError for a file whose name ends in none of these forms; None is no file."""
+    if path is not None and path.suffix.lower() not in forms:
+        named = ", ".join(filter(None, forms))
+        raise InputError(path, f"can't be written in this form; name a file that ends in {named}")
 
 
 @contextmanager

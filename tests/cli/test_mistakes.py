@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+OTHER_FORM = "can't be written in this form; name a file that ends in"
 SLIPS = {
     # what is typed: what the one line says
     "bnch": "unknown command 'bnch'; did you mean bench?",
@@ -182,8 +183,12 @@ SLIPS = {
     "sweep logs --policy token-budget:budget=1..2@0": "'1..2@0' needs low..high upwards and at least one step",
     "sweep logs --policy token-budget:budget=1..9000000@99999999": "at most 2,000 are run at once",
     "forecast logs --next 99999999999": "horizon",
-    "forecast logs --out x.html": "x.html: is no picture that can be written; name a file that ends in ",
-    "bill logs --index none --out x.docx": "x.docx: is no picture that can be written; name a file that ends in .png",
+    "forecast logs --out x.html": f"x.html: {OTHER_FORM} .png, .svg, .pdf",
+    "bill logs --index none --out x.docx": f"x.docx: {OTHER_FORM} .png, .svg, .pdf",
+    "advise logs --out x.pdf": f"x.pdf: {OTHER_FORM} .html, .htm",
+    "advise --score --out x.html": f"x.html: {OTHER_FORM} .png, .svg, .pdf",
+    "report run --out x.png": f"x.png: {OTHER_FORM} .html, .htm",
+    "calibrate logs --out x.png": f"x.png: {OTHER_FORM} .json",
     "bill logs --days -3": "-3 is not in the range x>=0",
     "replay logs --policy mask --request 0": "0 is not in the range x>=1",
     "replay note.md --policy mask": "is no transcript format that ctxsim knows",
@@ -204,6 +209,7 @@ def test_a_slip_is_told_in_one_line(line: str, folder: Path, monkeypatch: pytest
     done = ctxsim(*line.split(), cwd=folder)
     assert done.returncode in (1, 2), done
     assert SLIPS[line] in done.stderr and done.stderr.count("\n") == 1 and done.stderr.startswith("ctxsim: ")
+    assert OTHER_FORM not in SLIPS[line] or not done.stdout, "told before anything else"
     assert not list(folder.rglob("*.tmp")) and not list(folder.glob("results/*")), "a failed command left files"
 
 

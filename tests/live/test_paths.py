@@ -174,7 +174,7 @@ def test_an_address_that_is_taken_is_told_with_what_to_change() -> None:
         with pytest.raises(CtxsimError, match=f"can't listen on 127.0.0.1 port {port}: .*; choose another --port"):
             listen("127.0.0.1", port)
     # By itself `bind` takes '' for every address of the machine.
-    with pytest.raises(CtxsimError, match="the host is empty; 0.0.0.0 would"):
+    with pytest.raises(CtxsimError, match="the host is empty; "):
         listen("", 0)
     with pytest.raises(CtxsimError, match=r"can't listen on 192\.0\.2\.1 port 0: .*; choose another --host"):
         listen("192.0.2.1", 0)
