@@ -101,4 +101,4 @@ def _closing(found: Bill, less: Smaller, own: bool) -> Iterator[str]:
         with suppress(InputError):
             yield from hindrances(of_places(), settings)
     if (ahead := found.ahead()) is not None:
-        yield told.pace(ahead)
+        yield told.pace(ahead, found.lines)

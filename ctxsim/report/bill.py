@@ -246,13 +246,21 @@ def closing(found: Smaller) -> Iterator[str]:
         yield "ctxsim advise tries more settings, and is more exact: it replays these sessions."
 
 
-def pace(ahead: Forecast) -> str:
-    """Return the forecast of the next days at this pace, in one line."""
+def pace(ahead: Forecast, bill: Bill) -> str:
+    """Return the forecast of the next days at this pace, in one line. It names agents whose sessions don't count."""
     main, written, unit = ("usd", usd, "USD") if "usd" in ahead.amounts else ("tokens", tokens, "tokens")
     low, high = ahead.amounts[main].ranges["90"]
-    kind = "a widened 90 % range" if ahead.basis == "far" else "90 %"
+    count, kind = f"{ahead.seen:,} sessions", "90 %"
     if ahead.since is not None:
-        kind += f", from the {ahead.seen:,} sessions since {datetime.fromtimestamp(ahead.since, UTC):%-d %B %Y}"
+        count = f"the {count} since {datetime.fromtimestamp(ahead.since, UTC):%-d %B %Y}"
+    if ahead.basis == "far":
+        kind += f", widened because {count} are few for {ahead.ahead}"
+    elif ahead.since is not None:
+        kind += f"; only {count} count"
+    if ahead.since is not None:
+        called = [(name_of(one.session.format), one.response.time_s or 0.0) for one in (*bill.earlier, *bill.lines)]
+        gone = {agent for agent, _ in called} - {agent for agent, time_s in called if time_s >= ahead.since}
+        kind += f"; all sessions of {' and '.join(sorted(gone))} are older" if gone else ""
     if ahead.basis == "priors":
         kind = f"too few sessions to go by, {ahead.seen:,} of {ahead.known:,}: the range is that of other projects"
     some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"

@@ -183,25 +183,25 @@ def test_calls_that_are_modelled_worst_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_bill_closes_with_what_hinders_a_change_and_the_pace(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: Any = SimpleNamespace(closing=lambda less: ["closing"], pace=lambda ahead: f"pace {ahead}")
+    told: Any = SimpleNamespace(closing=lambda less: ["closing"], pace=lambda ahead, lines: f"pace {ahead} {lines}")
     monkeypatch.setattr(bill_room, "told", told)
     monkeypatch.setattr(bill_room, "hindrances", lambda places, settings: [f"hindered {settings}"])
     monkeypatch.setattr(bill_room, "of_places", list)
 
     def closing(usd: float, given: list[Any], ahead: Any) -> list[str]:
-        found: Any = SimpleNamespace(total=lambda: SimpleNamespace(usd=usd), ahead=lambda: ahead)
+        found: Any = SimpleNamespace(total=lambda: SimpleNamespace(usd=usd), ahead=lambda: ahead, lines="lines")
         less: Any = SimpleNamespace(savings=[SimpleNamespace(given=one) for one in given])
         return list(bill_room._closing(found, less, own))
 
     hindered = ["hindered ['a', 'b']"] if own else []
-    assert closing(1.0, ["a", None, "b"], "x") == ["closing", *hindered, "pace x"]
+    assert closing(1.0, ["a", None, "b"], "x") == ["closing", *hindered, "pace x lines"]
     assert closing(0.0, [None], None) == ["No change is billed: no price is known."]
 
     def unreadable() -> Any:
         raise InputError("f", "is broken")
 
     monkeypatch.setattr(bill_room, "of_places", unreadable)
-    assert closing(1.0, ["a"], "x") == ["closing", "pace x"]
+    assert closing(1.0, ["a"], "x") == ["closing", "pace x lines"]
 
 
 def test_a_bill_opens_with_copies_and_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:

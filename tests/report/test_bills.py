@@ -315,10 +315,13 @@ SINCE = datetime(2026, 3, 5, 12).timestamp()
         ("sessions", None, ("usd",), 1_990,
          "1.00 to 1,500 USD (90 %; 10 of 2,000 sessions without a known price count as 0)."),
         ("sessions", None, ("tokens",), 0, "1 to 2K tokens (90 %)."),
-        ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (a widened 90 % range)."),
+        ("far", None, ("usd",), 2_000, "1.00 to 1,500 USD (90 %, widened because 1,005 sessions are few for 7 days)."),
         ("far", SINCE, ("usd",), 1_999,
-         "1.00 to 1,500 USD (a widened 90 % range, from the 1,005 sessions since 5 March 2026; "
-         "1 of 2,000 sessions without a known price count as 0)."),
+         "1.00 to 1,500 USD (90 %, widened because the 1,005 sessions since 5 March 2026 are few for 7 days; all "
+         "sessions of Codex are older; 1 of 2,000 sessions without a known price count as 0)."),
+        ("sessions", SINCE, ("usd",), 2_000,
+         "1.00 to 1,500 USD (90 %; only the 1,005 sessions since 5 March 2026 count; all sessions "
+         "of Codex are older)."),
         ("priors", None, ("usd",), 2_000,
          "1.00 to 1,500 USD (too few sessions to go by, 1,005 of 2,000: the range is that of other projects)."),
         ("priors", SINCE, ("usd",), 2_000,
@@ -329,4 +332,16 @@ def test_what_comes_at_this_pace(basis: Any, since: Any, amounts: tuple[str, ...
     amount = Amount(9.0, {"50": (4.0, 5.0), "90": (1.0, 1_500.0)})
     found = Forecast("", Next(7, days=True), basis, 1_005, 2_000, priced, None, since, amount,
                      dict.fromkeys(amounts, amount), {})  # fmt: skip
-    assert pace(found) == f"At this pace the next 7 days: {line}"
+    called = [
+        ("codex-rollout", -1.0),
+        ("claude-code", -9.0),
+        ("pi", 0.0),
+        ("claude-code", 9.0),
+        ("codex-rollout", -7.0),
+    ]
+    lines: Any = [
+        SimpleNamespace(session=SimpleNamespace(format=format), response=SimpleNamespace(time_s=SINCE + after_s))
+        for format, after_s in called
+    ]
+    bill: Any = SimpleNamespace(earlier=lines[:2], lines=lines[2:])
+    assert pace(found, bill) == f"At this pace the next 7 days: {line}"
