@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from probed_agent import agent
 
+from ctxsim.api.probing import SettingChecks
 from ctxsim.errors import CtxsimError
 from ctxsim.live import install
 from ctxsim.live.install import published
@@ -20,6 +21,11 @@ ONE = SettingCheck(
     "codex", "1.0", "m", "limit", 60_000, {}, "honoured", "proactive", 59_000, 60_000, 60_000.0, "proactive", True,
     "tokens", 272_000, 1_000, 5_000, 10, 1.0, True,
 )  # fmt: skip
+
+
+def test_one_check_is_a_row_as_it_is_among_others() -> None:
+    found = ONE.frame()
+    assert found.verdict.tolist() == ["honoured"] and found.equals(SettingChecks((ONE,)).frame())
 
 
 @pytest.mark.parametrize(

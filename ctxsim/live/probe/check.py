@@ -20,6 +20,7 @@ from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
 from ctxsim.live.probe.verdict import Awaited, Firing, Found, Seen, holds, verdict
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.settings import Setting
+from ctxsim.results.frames import Frame, frame_of
 
 BEYOND = 1.05
 """The multiple of the window that requests grow to before an agent counts as one that doesn't compact."""
@@ -68,6 +69,10 @@ class SettingCheck(msgspec.Struct, frozen=True):
     needs: tuple[str, ...] = ()
     cap: str = ""
     formula: str = ""
+
+    def frame(self) -> Frame:
+        """Return one row."""
+        return frame_of([self], SettingCheck)
 
 
 class _Trial(NamedTuple):
