@@ -5,6 +5,7 @@ from textwrap import indent
 import click
 
 from ctxsim.api.lists import KINDS, listed, page
+from ctxsim.api.project import found as settings
 from ctxsim.cli import options
 from ctxsim.cli.output import console
 from ctxsim.cli.show import show
@@ -45,6 +46,8 @@ def command(kind: str, pattern: str, form: str) -> None:
     found, said = listed(kind, pattern, file)
     if form != "table" or not said:
         show(f"list {kind}", [found], form)
+        if kind == "config":
+            settings()  # raises the error of a file that bench would refuse
         return
     # Wrapped to the terminal's width. Labels that fit aren't broken, because users copy them.
     width = console().width

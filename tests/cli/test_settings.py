@@ -73,7 +73,9 @@ def test_a_mistake_is_one_line_that_names_the_file(tmp_path: Path) -> None:
     done = ctxsim("bench", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, f"ctxsim: {said}; see: ctxsim list config\n")
     # And this shows what else it could have been.
-    seen = json.loads(ctxsim("list", "config", "--format", "json", cwd=tmp_path).stdout)["tables"][0]
+    listed = ctxsim("list", "config", "--format", "json", cwd=tmp_path)
+    assert (listed.returncode, listed.stderr) == (1, done.stderr)
+    seen = json.loads(listed.stdout)["tables"][0]
     assert seen["title"] == said and "window" in {row["setting"] for row in seen["rows"]}
     # Other commands don't ask it.
     assert ctxsim("list", "scenarios", cwd=tmp_path).returncode == 0
