@@ -30,6 +30,7 @@ class Moments:
         for link in self.links:
             link.attach(sees)
             guarded(link, "start")
+            _must(link, "retries", "be a whole number or None", (int, type(None)), link.retries)
         sees.say = lambda text: self.tally.said.append(text)
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)

@@ -80,7 +80,7 @@ def test_what_may_not_be_returned_is_told_with_the_policy(moment: str, value: An
     assert said in str(raised.value)
 
 
-def test_a_threshold_is_a_number() -> None:
+def test_a_threshold_is_a_number_and_retries_are_a_whole_one() -> None:
     @dataclass
     class Vague(Policy):
         def threshold(self) -> Any:
@@ -88,6 +88,12 @@ def test_a_threshold_is_a_number() -> None:
 
     with pytest.raises(ContractError, match="threshold must return a number or None, not str"):
         run_class(Vague, conversation("a"))
+
+    class Often(Policy):
+        retries = "3"  # type: ignore[assignment]
+
+    with pytest.raises(ContractError, match="often: retries must be a whole number or None, not str"):
+        run_class(Often, conversation("a"))
 
 
 def test_dice_stand_where_they_stood_after_a_policy_was_checked() -> None:
