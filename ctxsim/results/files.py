@@ -55,8 +55,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to; then rename that file to `path`, in place of what was there.
 
     If the block raises, the temporary file is removed and what was there stays. Each has another temporary name, in the
-    same folder, so that renaming is one step.
+    same folder, so that renaming is one step. Raises InputError for a device, which renaming would replace too.
     """
+    if path.parent == Path("/dev"):
+        raise InputError(path, "is a device; name a file")
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         yield temporary

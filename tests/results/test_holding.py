@@ -151,6 +151,12 @@ def test_an_error_of_the_temporary_file_is_told_of_the_file_itself(tmp_path: Pat
     assert told.value.filename == str(other)
 
 
+def test_a_device_is_never_replaced() -> None:
+    # Root may rename a file to /dev/stdout, which then is a file for all programs.
+    with pytest.raises(InputError, match="/dev/nothing: is a device; name a file"), replacing(Path("/dev/nothing")):
+        pass
+
+
 def test_a_bench_that_fails_before_its_first_row_leaves_nothing(tmp_path: Path) -> None:
     assert (ROW_GROUP, PART_ROWS) == (10_000, 1_000_000)
     with RunFolder(tmp_path / "run") as held:
