@@ -75,6 +75,16 @@ class BenchFields(ReplayFields, total=False):
 class Run(results.Run):
     """A finished run: `frame()` returns its summary, `table(name)` a table, `plot()` a picture of how requests grow."""
 
+    def table(self, name: str, *columns: str, **values: str | Sequence[str]) -> Frame:
+        """Return `columns` (default: all) of rows with one of `values`, as `policy=["a", "b"]`. Raises UnknownName.
+
+        Any label that opens the same policy names its rows.
+        """
+        if given := values.get("policy"):
+            labels = [given] if isinstance(given, str) else given
+            values["policy"] = [one if one in self.partial else label_in(self, one) for one in labels]
+        return super().table(name, *columns, **values)
+
     def plot(self) -> Figure:
         """Return a picture of input tokens per call for the transcript with the most tokens, one line per policy."""
         from ctxsim.report.picture import picture

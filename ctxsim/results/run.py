@@ -151,7 +151,7 @@ class Run:
             return self._held.get(label, self.summary[:0])
         if self._last[0] != label:
             self._last = ("", None)
-            self._last = (label, self.table("summary", policy=[label]))
+            self._last = (label, Run.table(self, "summary", policy=[label]))
         return self._last[1]
 
     @cached_property

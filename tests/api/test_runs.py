@@ -16,7 +16,7 @@ import ctxsim
 from ctxsim.answers.advice.figures import Share
 from ctxsim.api import runs as room
 from ctxsim.api.runs import run_name, settings_of
-from ctxsim.errors import CtxsimError, LabelError
+from ctxsim.errors import CtxsimError, LabelError, UnknownName
 from ctxsim.results import InputInfo
 from ctxsim.runs.presets import DEFAULT_POLICIES
 from ctxsim.runs.task import Setting, Wanted
@@ -40,6 +40,14 @@ def test_a_sweep_runs_every_setting_and_the_bounds(tmp_path: Path) -> None:
     assert run.frame().equals(run.summary) and len(run.frame()) == 8
     with pytest.raises(LabelError):
         ctxsim.sweep("documented-53k", "token-budget:budget=1..2@x")
+
+
+def test_rows_of_a_policy_are_found_by_any_label_that_opens_it() -> None:
+    run = ctxsim.bench("documented-53k", ["keep-all", "mask:keep=3"])
+    whole = run.table("calls", policy=["mask:keep=3,batch=1"])
+    assert len(whole) == 7 and run.table("calls", policy="mask:keep=3").equals(whole)
+    with pytest.raises(UnknownName, match="has no policy 'mask:keep=4,batch=1'; did you mean mask:keep=3,batch=1"):
+        run.table("calls", policy=["mask:keep=4"])
 
 
 @pytest.mark.parametrize(

@@ -103,12 +103,12 @@ def test_figures_are_told_of_policies_with_rows_of_every_transcript(made: Run) -
 def test_a_long_summary_is_read_policy_by_policy(made: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     held = {label: made.of(label) for label in (*made.labels, "fifo")}
     assert run.HELD_ROWS == 1_000_000
+    read = Run.table
     for most, apart in ((5, False), (4, True)):
         monkeypatch.setattr(run, "HELD_ROWS", most)
         again = read_run(made.folder)
         asked: list[Any] = []
-        read = again.table
-        monkeypatch.setattr(again, "table", lambda *a, read=read, asked=asked, **b: asked.append(b) or read(*a, **b))
+        monkeypatch.setattr(Run, "table", lambda *a, asked=asked, **b: asked.append(b) or read(*a, **b))
         for label, rows in held.items():
             for _ in range(2):
                 assert again.of(label).reset_index(drop=True).equals(rows.reset_index(drop=True))
