@@ -60,10 +60,10 @@ def command(
         say("\n".join(f"restored: {one.path}" for one in undo()))
         return
     refuse_other(out, PICTURES if scoring else PAGES)
+    if (scoring or framework) and form not in ("table", "json"):
+        raise click.UsageError(f"{'--score' if scoring else '--for'} prints lines, or --format json")
     if scoring:
         options.alone("--score", ("paths", "form", "out"))
-        if form not in ("table", "json"):
-            raise click.UsageError("--score prints lines, or --format json")
         for line in not_scored(paths):
             note(line, err=True)
         came = score(paths)

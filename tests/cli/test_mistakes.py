@@ -166,6 +166,7 @@ SLIPS = {
     "compare run --policy keep-all nope": "run: has no policy 'nope'; it has keep-all (bound), mask:keep=1,batch=1",
     "compare nowhere logs": "nowhere: is no finished run: run.json is missing",
     "advise logs --for codex": "unknown framework 'codex'; known: adk, agent-framework, langchain, ",
+    "advise logs --for langchain --format csv": "--for prints lines, or --format json",
     "advise log": "log: does not exist; did you mean logs?",
     "advise logs --out nowhere/x.html": "nowhere/x.html: No such file or directory; is the path right?",
     "bench mask": "mask: does not exist",
