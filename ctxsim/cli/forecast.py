@@ -64,8 +64,8 @@ def command(
     if form == "table":
         tell_lines(_lines(found))
         say()
-    if tried and not found.tried and form == "table":
-        say("No forecast of several sessions could be tested: these sessions are too few.")
+    if tried and not found.tried:
+        say("No forecast of several sessions could be tested: these sessions are too few.", err=form != "table")
     show("forecast", sheets, form, forecasts=msgspec.to_builtins(found.all))
     if out is not None:
         from ctxsim.report.usd_plots import plot_calibration, plot_forecast

@@ -216,3 +216,5 @@ def test_too_few_sessions_to_test_a_forecast_on_are_told(monkeypatch: pytest.Mon
     done = CliRunner().invoke(room.command, ["logs", "--backtest"])
     assert "No forecast of several sessions could be tested: these sessions are too few." in done.output
     assert "Forecasts that know the next session's texts" in done.output and done.exit_code == 0
+    rows = CliRunner().invoke(room.command, ["logs", "--backtest", "--format", "csv"])
+    assert rows.stderr == "No forecast of several sessions could be tested: these sessions are too few.\n"
