@@ -90,7 +90,7 @@ class UnknownName(CtxsimError):
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """Return the error for an unknown `name`. It lists close names, else all (up to 40), else where to see them."""
     names = sorted(known)
-    kinds = {"policy": "policies"}.get(kind, f"{kind}s")
+    kinds = {"policy": "policies"}.get(kind, f"{kind.split(' of ')[0]}s")
     listed = f"known: {', '.join(names)}" if len(names) <= 40 else f"see: ctxsim list {kinds}"
     return UnknownName(f"unknown {kind} '{name}'; {nearest(name, names) or listed}")
 

@@ -103,6 +103,8 @@ def test_the_names_that_may_be_meant(name: str, known: list[str], said: str) -> 
          f"unknown agent 'zzz'; known: {', '.join(f'a{n}' for n in range(10, 50))}"),
         ("agent", "zzz", [f"a{n}" for n in range(10, 51)], "unknown agent 'zzz'; see: ctxsim list agents"),
         ("policy", "zzz", [f"a{n}" for n in range(10, 51)], "unknown policy 'zzz'; see: ctxsim list policies"),
+        ("column of calls", "zzz", [f"a{n}" for n in range(10, 51)],
+         "unknown column of calls 'zzz'; see: ctxsim list columns"),
     ],
 )  # fmt: skip
 def test_of_an_unknown_name_up_to_forty_known_ones_are_listed(
