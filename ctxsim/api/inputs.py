@@ -136,8 +136,10 @@ def open_policy(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spe
     can't be opened.
     """
     if isinstance(policy, Spec):
-        return policy
-    if isinstance(policy, type):
+        if estimator is None:
+            return policy
+        policy = policy.label
+    elif isinstance(policy, type):
         policy = register(policy).name
     elif isinstance(policy, Policy):
         register(type(policy))
@@ -173,6 +175,8 @@ def estimator_of(given: AnyEstimator | None) -> Estimator | None:
     if given is None or isinstance(given, str):
         return open_estimator(given) if given else None
     cls = given if isinstance(given, type) else type(given)
+    if given is not cls:
+        labels.parameters(given)  # raises, if its label would make another
     if ".py:" not in cls.name:
         register_estimator(cls)
         # Cached policies may use an earlier class of the same name.

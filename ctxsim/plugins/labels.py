@@ -1,6 +1,7 @@
 """Labels: `name:key=value,key=value`, the written form of a policy or an estimator and its parameters."""
 
 import dataclasses
+import inspect
 import re
 import traceback
 from collections.abc import Container, Hashable, Mapping
@@ -119,7 +120,9 @@ def _fields(of: Any) -> dict[str, dataclasses.Field[Any]]:
 
 
 def parameters(value: Any) -> dict[str, Any]:
-    """Return an object's parameters by their names in labels."""
+    """Return an object's parameters by their names in labels. Raises LabelError if its constructor takes others."""
+    if lost := inspect.signature(type(value)).parameters.keys() - {one.name for one in dataclasses.fields(value)}:
+        raise LabelError(f"{value.name}: its label would lose {', '.join(sorted(lost))}; make the class a @dataclass")
     return {called: getattr(value, field.name) for called, field in _fields(value).items()}
 
 

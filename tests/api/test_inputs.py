@@ -10,8 +10,9 @@ from invented import write_logs
 from samples import conversation
 
 from ctxsim.api.inputs import Inputs, estimator_of, given_of, inputs_of, names_scenario, open_policy, paths_of, the_one
-from ctxsim.counting.estimators import open_estimator
-from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.counting.estimators import Estimator, open_estimator
+from ctxsim.errors import CtxsimError, InputError, LabelError, UnknownName
+from ctxsim.policies import Policy
 from ctxsim.policies import open_policy as open_label
 from ctxsim.policies.mask import Mask
 from ctxsim.synthesis import load_scenario
@@ -95,7 +96,30 @@ def test_a_policy_is_given_in_any_form() -> None:
     spec = open_label("mask:keep=2")
     assert open_policy(spec) is spec and open_policy("mask:keep=2").label == spec.label
     assert open_policy(Mask(keep=2)).label == spec.label and open_policy(Mask).label == open_label("mask").label
-    assert open_policy("mask", "words").label == open_label("mask", open_estimator("words")).label
+    by_words = open_label("mask", open_estimator("words")).label
+    assert open_policy("mask", "words").label == open_policy(open_label("mask"), "words").label == by_words
+
+
+class Undecorated(Policy):
+    """Not a dataclass: labels don't know its parameter."""
+
+    def __init__(self, keep: int = 3) -> None:
+        self.keep = keep
+
+
+class Unmarked(Estimator):
+    """The same of estimators."""
+
+    def __init__(self, ratio: int = 2) -> None:
+        self.ratio = ratio
+
+
+def test_an_object_whose_label_would_make_another_is_refused() -> None:
+    assert open_policy(Undecorated).label == "undecorated" and estimator_of(Unmarked) == open_estimator("unmarked")
+    with pytest.raises(LabelError, match="undecorated: its label would lose keep; make the class a @dataclass"):
+        open_policy(Undecorated(5))
+    with pytest.raises(LabelError, match="unmarked: its label would lose ratio; make the class a @dataclass"):
+        estimator_of(Unmarked(5))
 
 
 def test_an_estimator_is_given_in_any_form() -> None:
