@@ -11,7 +11,7 @@ from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.report.losses import basis, breakdown, of_summaries, pooled
 from ctxsim.report.planted import needle_sheets
-from ctxsim.results import Run, read_run
+from ctxsim.results import read_run
 from ctxsim.results.files import PAGES, refuse_other
 from ctxsim.runs.identity import is_reference
 
@@ -62,7 +62,12 @@ def command(
         refuse_other(out, PAGES)
     found = read_run(run)
     if only == "losses":
-        _losses(found, by or BY, bool(by), form)
+        something = len(pooled(found, "needs", "detector")) > 0
+        lists = [breakdown(found, one) for one in by or BY] if something else []
+        show("report", [*([] if by else needle_sheets(found)), *lists], form, basis=basis(found))
+        none = "" if something else "nothing to lose: "
+        for line in (f"{none}{basis(found)}", *of_summaries(found), *found.caveats) if form == "table" else ():
+            say(line)
         return
     if out is None and is_reference(run):
         raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
@@ -80,12 +85,3 @@ def command(
 
     path = write_page(found, out or run / "report.html", goal, word)
     say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
-
-
-def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
-    something = len(pooled(found, "needs", "detector")) > 0
-    sheets = [*([] if chosen else needle_sheets(found)), *(breakdown(found, one) for one in by if something)]
-    show("report", sheets, form, basis=basis(found))
-    if form == "table":
-        for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *of_summaries(found), *found.caveats):
-            say(line)
