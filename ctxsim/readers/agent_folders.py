@@ -35,12 +35,12 @@ _TASKS = ("tasks/*/api_conversation_history.json",)
 PLACES = (
     # https://docs.claude.com/en/docs/claude-code/settings
     Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
+    # https://github.com/simonw/claude-code-transcripts/issues/84 (Claude Cowork)
+    Place("Claude Code", "claude-code", ".config/Claude", _COWORK),
+    Place("Claude Code", "claude-code", "Library/Application Support/Claude", _COWORK),
     # https://developers.openai.com/codex/local-config; rollouts of a week ago are compressed:
     # https://github.com/openai/codex/pull/24941
     Place("Codex", "codex-rollout", ".codex", _CODEX),
-    # https://github.com/simonw/claude-code-transcripts/issues/84
-    Place("Claude Cowork", "claude-code", ".config/Claude", _COWORK),
-    Place("Claude Cowork", "claude-code", "Library/Application Support/Claude", _COWORK),
     # https://geminicli.com/docs/cli/session-management/
     Place("Gemini CLI", "gemini-cli", ".gemini", ("tmp/*/chats/**/*.json", "tmp/*/chats/**/*.jsonl")),
     # https://docs.github.com/en/copilot/concepts/agents/copilot-cli

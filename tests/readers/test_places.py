@@ -82,7 +82,7 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     made = put(home / ".cline/data/sessions/s/s.messages.json")
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
     assert [(one.place.agent, one.paths) for one in kept()] == [
-        ("Claude Cowork", (desktop,)), ("Grok Build", (grok,)), ("Kimi CLI", (old,)), ("Kimi Code", (session,)),
+        ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi CLI", (old,)), ("Kimi Code", (session,)),
         ("Cline", (made, cli)), ("Cline", (task,)),
     ]  # fmt: skip
 

@@ -26,7 +26,8 @@ class _Iteration(BilledUsage):
 
 
 class LineUsage(BilledUsage):
-    # Repeated in each line of a response.
+    """The usage of a response, which each of its lines repeats."""
+
     output_tokens_details: _OutputDetails | None = None
     speed: Any = None
     iterations: list[_Iteration] | None = None
