@@ -503,11 +503,16 @@ def test_what_a_session_copies_from_another_is_counted_there(tmp_path: Path) -> 
     assert ([made.start for made in aside.calls], aside.beside) == ([3], ())
 
 
-def test_fast_mode_is_a_model_of_its_own(tmp_path: Path) -> None:
-    fast = {**usage(9, 0, 0), "speed": "fast"}
+def test_fast_mode_and_a_region_are_models_of_their_own(tmp_path: Path) -> None:
+    fast = {**usage(9, 0, 0), "speed": "fast", "inference_geo": "global"}
     lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=fast),
-             answer("a2", "a1", "m2", text("On."), usage={**fast, "speed": "standard"})]  # fmt: skip
-    assert [made.model for made in one(tmp_path, *lines).calls] == ["claude-x-fast", "claude-x"]
+             answer("a2", "a1", "m2", text("On."), usage={**fast, "speed": "standard"}),
+             answer("a3", "a2", "m3", text("On."), usage={**usage(9, 0, 0), "inference_geo": "us"})]  # fmt: skip
+    assert [made.model for made in one(tmp_path, *lines).calls] == [
+        "claude-x-fast",
+        "claude-x",
+        "us.anthropic.claude-x",
+    ]
 
 
 @pytest.mark.parametrize("own", ["claude-x", None])

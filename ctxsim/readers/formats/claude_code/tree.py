@@ -30,6 +30,7 @@ class LineUsage(BilledUsage):
 
     output_tokens_details: _OutputDetails | None = None
     speed: Any = None
+    inference_geo: Any = None
     iterations: list[_Iteration] | None = None
 
     def inside(self, model: str) -> tuple[BilledUsage, list[_Iteration]]:
@@ -41,7 +42,7 @@ class LineUsage(BilledUsage):
         """
         made = [one for one in self.iterations or () if one.output_tokens]
         answered = [one for one in made if one.type.endswith("message") and one.type != "advisor_message"]
-        own = next((one for one in answered if one.model in (None, model.removesuffix("-fast"))), None)
+        own = next((one for one in answered if one.model is None or one.model in model), None)
         return (own, [one for one in made if one is not own]) if own and len(self.iterations or ()) > 1 else (self, [])
 
     @property
@@ -192,13 +193,17 @@ class Line(Envelope):
 def recorded(response: Sequence[Line]) -> tuple[LineUsage | None, bool, str]:
     """Return the usage that a response's lines state last, whether it is finished, and the model.
 
-    In fast mode, which costs more, the model has the name that providers use for it.
+    In fast mode and where it runs in the United States only, which cost more, the model has the name that providers
+    use for it (https://platform.claude.com/docs/en/about-claude/pricing, Fast mode and Data residency).
     """
     messages = [line.message for line in response if line.message]
-    stated = next((message.usage for message in reversed(messages) if message.usage), None)
     model = next((message.model for message in messages if message.model), "")
-    fast = any(message.usage and message.usage.speed == "fast" for message in messages)
-    return stated, any(message.stop_reason for message in messages), f"{model}-fast" if fast else model
+    usages = [message.usage for message in messages if message.usage]
+    if any(usage.speed == "fast" for usage in usages):
+        model += "-fast"
+    elif any(usage.inference_geo == "us" for usage in usages):
+        model = f"us.anthropic.{model}"
+    return usages[-1] if usages else None, any(message.stop_reason for message in messages), model
 
 
 def read_lines(records: Iterable[Record], counts: Frequencies[str], hear: Callable[[Any], object]) -> Iterator[Line]:
