@@ -21,6 +21,7 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product, zip_longest
 from typing import Any, NamedTuple
@@ -168,10 +169,9 @@ def by_itself(policy: str) -> Differences:
 
     def differences(conversation: Conversation) -> Iterator[str]:
         transcript = upstream.transcript_of(conversation)
-        sides = zip(transcript.calls, upstream.sent(label, transcript), drive(conversation), strict=True)
-        for call, ours, theirs in sides:
-            whole = [upstream.row(one) for one in messages(transcript.items[: call.start])]
-            yield upstream.difference(ours, theirs, whole)
+        sides = zip(upstream.sent(label, transcript), drive(conversation), strict=True)
+        for call, (ours, theirs) in enumerate(sides, 1):
+            yield upstream.difference(ours, theirs, partial(upstream.all_rows, transcript, call))
 
     return differences
 

@@ -19,7 +19,7 @@ from evidence.framework_conversations import (
     with_results_in_order,
     without_images,
 )
-from evidence.framework_fuzz import ADAPTED, Result, Way, by_adapter, differing, explanation, upstream, ways
+from evidence.framework_fuzz import ADAPTED, Result, Way, by_adapter, by_itself, differing, explanation, upstream, ways
 
 
 def in_new_process() -> list[Conversation]:
@@ -65,6 +65,13 @@ def test_another_policy_differs_and_the_same_one_does_not() -> None:
     other = Result(WAY, [by_adapter("mask:keep=1", "mask:keep=2")], made_once())
     assert 0 < other.differ < other.requests and not other.explained
     assert other.smallest is not None and "upstream" in other.smallest[2]
+
+
+def test_an_original_that_runs_alone_and_differs_is_told_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = (lambda made: ([] for _ in upstream.transcript_of(made).calls), "", "keep=1")
+    monkeypatch.setitem(DRIVERS, "mask", nothing)
+    told = differing(by_itself("mask"), made_once()[0])
+    assert told and all(one.endswith("messages, upstream 0") for one in told)
 
 
 def test_a_difference_is_explained_only_if_it_goes_with_its_reason() -> None:
