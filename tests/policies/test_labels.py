@@ -191,7 +191,7 @@ def test_another_installed_version_of_a_framework_is_told_in_one_line(monkeypatc
 
 def test_an_agent_newer_than_its_policy_was_compared_with_is_told_in_one_line() -> None:
     # The newest of each agent counts; a commit is no version that another could be newer than.
-    recorded = [("pi", "0.73.1"), ("pi", "0.100.0"), ("codex-rollout", "0.169.0"), ("crush", "99.1"), ("own", "9.9")]
-    said = "is newer than 0.87.1, with which its policy was compared: newest rules used"
-    assert list(installed.newer_versions(recorded)) == [f"pi 0.100.0 {said}"]
+    recorded = [("pi", "0.73.1"), ("pi", "1.100.0"), ("codex-rollout", "0.169.0"), ("crush", "99.1"), ("own", "9.9")]
+    said = "is newer than 1.6.0, with which its policy was compared: newest rules used"
+    assert list(installed.newer_versions(recorded)) == [f"pi 1.100.0 {said}"]
     assert list(installed.newer_versions([("codex-rollout", "0.169"), ("claude-code", "")])) == []

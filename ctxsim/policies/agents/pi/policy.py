@@ -23,7 +23,7 @@ class Pi(Policy):
     """
 
     source = "badlogic/pi-mono"
-    version = "0.87.1"
+    version = "1.6.0"
     read_on = "2026-11"
     decides_by = "usage-tail:ratio=4,unit=utf16"
 
