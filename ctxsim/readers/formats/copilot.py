@@ -170,6 +170,9 @@ class _Session:
         kind, data, when_s = event["type"], event.get("data"), time_s(event.get("timestamp"))
         # Set for events of a sub-agent.
         agent = self._agent(kind, data, event.get("agentId"))
+        # The window of a request, and that of the history at the start of a compaction.
+        if isinstance(window := under(data, "usage", "maxPromptTokens") or under(data, "tokenLimit"), int):
+            agent.assembly.window = window
         match kind:
             case "system.message":
                 agent.system(convert(data, _UserMessage, where).content or "")

@@ -205,7 +205,7 @@ def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
     def spent(call_id: str, tokens: int, second: int = 0) -> Json:
         return event("session.usage_record", second, usage={
             "model": "gpt-y", "apiCallId": call_id, "inputTokens": tokens, "outputTokens": 6, "cacheReadTokens": 4,
-            "cacheWriteTokens": 3, "reasoningTokens": 2,
+            "cacheWriteTokens": 3, "reasoningTokens": 2, "maxPromptTokens": 64_000,
         })  # fmt: skip
 
     asked = event("user.message", content="Go.")
@@ -215,6 +215,7 @@ def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
         shutdown(3, inputTokens=255),
     )  # fmt: skip
     assert [call.usage for call in found.calls] == [Usage(90, 6, 4, 3, 2), Usage(95, 6, 4, 3, 2)]
+    assert [call.window for call in found.calls] == [64_000, 64_000]
     # No response came of the third. The total adds nothing.
     assert [(call.usage, call.model, call.end) for call in found.beside] == [(Usage(70, 6, 4, 3, 2), "gpt-y", 0)]
     assert found.beside[0].time_s == found.calls[0].time_s + 7  # type: ignore[operator]
