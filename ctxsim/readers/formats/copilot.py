@@ -96,6 +96,7 @@ class _Shutdown(msgspec.Struct, rename="camel"):
 class _Compaction(msgspec.Struct, rename="camel"):
     success: bool | None = None
     trigger: str | None = None
+    current_tokens: int | None = None
     pre_compaction_tokens: int | None = None
     post_compaction_tokens: int | None = None
     summary_content: str | None = None
@@ -129,6 +130,8 @@ class _Agent(Exchanges):
         self._api_call = ""
         # Time at which the next request is sent.
         self.turn_s: float | None = None
+        # Tokens at the start of a compaction, during which the conversation goes on.
+        self.compacting: int | None = None
 
     def system(self, text: str) -> None:
         if not self.assembly.system:
@@ -198,6 +201,9 @@ class _Session:
                 compaction = convert(data, _Compaction, where)
                 _compacted(agent, compaction)
                 _paid(agent, compaction, when_s, where)
+            case "session.compaction_start":
+                agent.compacting = convert(data, _Compaction, where).current_tokens
+                self.left_out[kind] += 1
             case "session.usage_record":
                 self._each_recorded = True
                 self._spent[str(under(data, "usage", "apiCallId"))] = (convert(data, _ModelMetrics, where), when_s)
@@ -286,6 +292,7 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
         agent.left_out["failed session.compaction_complete"] += 1
         return
     tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
+    tokens, agent.compacting = agent.compacting or tokens, None
     if tokens and compaction.pre_compaction_tokens is None:
         # Which part of its history the agent left out isn't recorded.
         agent.close()

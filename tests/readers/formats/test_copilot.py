@@ -244,6 +244,17 @@ def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_a_compaction_is_of_the_size_at_which_it_began(tmp_path: Path) -> None:
+    # The conversation went on meanwhile.
+    ended = {"success": True, "preCompactionTokens": 80, "postCompactionTokens": 8, "summaryContent": "So far."}
+    began = event("session.compaction_start", currentTokens=75, tokenLimit=100)
+    found = one(tmp_path, START, event("user.message", content="Go."), answer("One."), began, answer("Two."),
+                event("session.compaction_complete", **ended), answer("Three."),
+                event("session.compaction_complete", **ended), answer("Four."))  # fmt: skip
+    assert [one.tokens_before for one in found.compactions] == [75, 80]
+    assert {call.window for call in found.calls} == {100}
+
+
 def test_attachments_and_prompts_that_change(tmp_path: Path) -> None:
     image, other = {"mimeType": "image/png"}, {"mimeType": "text/plain"}
     found = one(
