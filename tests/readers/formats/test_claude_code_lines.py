@@ -152,7 +152,9 @@ def test_what_was_sent_is_read_where_it_is_logged(tmp_path: Path) -> None:
     # As Claude Code 2.1.332 writes it.
     def shape(name: str, *said: str) -> Json:
         system = [{"type": "text", "text": text} for text in said]
-        return {"type": "api-request-shape", "shapeHash": name, "shape": {"system": system, "tools": [{"name": name}]}}
+        return {"type": "api-request-shape", "shapeHash": name, "shape": {
+            "system": system, "tools": [{"name": name}, {"name": "found later", "defer_loading": True}],
+        }}  # fmt: skip
 
     def request(number: str, of: str) -> Json:
         return {"type": "api-request", "id": number, "shapeHash": of}

@@ -48,11 +48,15 @@ class Told:
                     self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
 
     def head(self, line: Line | None) -> tuple[list[str], list[str]]:
-        """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged."""
+        """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged.
+
+        Tools that wait for a search aren't in the prompt: https://platform.claude.com/docs/en/agents-and-tools/tool-use,
+        Tool search tool.
+        """
         shape = self.heads.get(str(line.request_ref)) if line else None
-        tools = under(shape, "tools")
+        tools = [tool for tool in objects(shape, "tools") if not tool.get("defer_loading")]
         texts = [str(under(block, "text") or "") for block in objects(shape, "system")]
-        return texts, [compact_json(tool) for tool in tools] if isinstance(tools, list) else []
+        return texts, list(map(compact_json, tools))
 
     def responses(self) -> Iterator[Line]:
         """Yield each response that no other file holds, as a line without content."""
