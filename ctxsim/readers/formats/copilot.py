@@ -174,7 +174,8 @@ class _Session:
         # Set for events of a sub-agent.
         agent = self._agent(kind, data, event.get("agentId"))
         # The window of a request, and that of the history at the start of a compaction.
-        if isinstance(window := under(data, "usage", "maxPromptTokens") or under(data, "tokenLimit"), int):
+        window = under(data, "usage", "maxPromptTokens") or under(data, "tokenLimit")
+        if window and isinstance(window, int):
             agent.assembly.window = window
         match kind:
             case "system.message":
