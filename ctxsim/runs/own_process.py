@@ -9,7 +9,6 @@ import atexit
 import mmap
 import os
 import pickle
-import selectors
 import subprocess
 import tempfile
 import threading
@@ -26,7 +25,7 @@ from ctxsim.policies import Spec
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.user_code import Shipped, code_given, plugin_packages, shipped
-from ctxsim.safety.processes import end_group, ended, environment, python
+from ctxsim.safety.processes import end_group, ended, environment, exchanged, python
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent
@@ -40,7 +39,6 @@ SEEN_BYTES = 24
 
 OTHERS = "{}: its process gave something else than it was asked for"
 
-_ASKED_S = 0.05
 _ENDS_S = 1.0
 
 
@@ -158,17 +156,18 @@ class Child:
         with tempfile.TemporaryFile() as file:
             file.truncate(SEEN_BYTES)
             self._shown = Shown(file.fileno())
-            self._answers, theirs = os.pipe()
+            ours, theirs = os.pipe()
             self._process = subprocess.Popen(
                 python("ctxsim.runs.own_process_main", str(theirs), str(file.fileno()), str(os.getpid())),
                 stdin=subprocess.PIPE, stdout=2, pass_fds=(theirs, file.fileno()), env=environment(), bufsize=0,
                 start_new_session=True,
             )  # fmt: skip
             os.close(theirs)
+        self._answers = os.fdopen(ours, "rb", 0)
         assert self._process.stdin
         self._requests = self._process.stdin
         os.set_blocking(self._requests.fileno(), False)
-        os.set_blocking(self._answers, False)
+        os.set_blocking(ours, False)
         self._waiting = pickle.dumps(code)
 
     @property
@@ -181,35 +180,22 @@ class Child:
         if one is not self._asked:
             self._waiting += pickle.dumps(msgspec.structs.replace(one, counter=None))
             self._asked = one
-        self._waiting += pickle.dumps(asked)
-        label = asked.label
-        waiting, heard = memoryview(self._waiting), bytearray()
-        self._waiting = b""
+        waiting, self._waiting = self._waiting + pickle.dumps(asked), b""
+        label, heard = asked.label, bytearray()
         seen, since = Seen(), time.monotonic()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
-            selector.register(self._requests, selectors.EVENT_WRITE)
-            while True:
-                ready = {key.fileobj for key, _ in selector.select(_ASKED_S)}
-                if self._requests in ready:
-                    with suppress(BrokenPipeError):
-                        waiting = waiting[self._requests.write(waiting[: 1 << 16]) or 0 :]
-                    if not waiting:
-                        selector.unregister(self._requests)
-                if self._answers in ready:
-                    heard += (block := os.read(self._answers, 1 << 20))
-                    length = int.from_bytes(heard[:LENGTH_BYTES], "big")
-                    if length <= len(heard) - LENGTH_BYTES:
-                        return _decoded(label, bytes(heard[LENGTH_BYTES:]))
-                    if not block:
-                        raise self._silent(label)
-                elif not self.alive:
-                    # A forked copy of the child may still hold the pipe.
-                    raise self._silent(label)
-                if (now := self._shown.now) != seen:
-                    seen, since = now, time.monotonic()
-                tell(seen.replayed)
-                self._limit(label, seen, time.monotonic() - since)
+        for block in exchanged(self._requests, self._answers, waiting):
+            heard += block
+            length = int.from_bytes(heard[:LENGTH_BYTES], "big")
+            if length <= len(heard) - LENGTH_BYTES:
+                return _decoded(label, bytes(heard[LENGTH_BYTES:]))
+            if not block and not self.alive:
+                # A forked copy of the child may still hold the pipe.
+                break
+            if (now := self._shown.now) != seen:
+                seen, since = now, time.monotonic()
+            tell(seen.replayed)
+            self._limit(label, seen, time.monotonic() - since)
+        raise self._silent(label)
 
     def _limit(self, label: str, seen: Seen, silent_s: float) -> None:
         if seen.moment and silent_s > limit_s():
@@ -233,9 +219,7 @@ class Child:
         end_group(self._process.pid)
         self._process.wait()
         self._requests.close()
-        with suppress(OSError):
-            os.close(self._answers)
-        self._answers = -1
+        self._answers.close()
 
 
 def _decoded(label: str, answer: bytes) -> Answer:

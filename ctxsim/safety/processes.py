@@ -1,6 +1,7 @@
-"""ctxsim's own Python processes: they import nothing from the current folder, and end with their parent."""
+"""Processes that ctxsim starts. Its own Python imports nothing from the current folder, and ends with its parent."""
 
 import os
+import selectors
 import signal
 import sys
 import threading
@@ -8,11 +9,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 SAFE_PATH = "PYTHONSAFEPATH"
 """The environment variable that keeps the current folder off Python's search path."""
 
 _PARENT_ASKED_S = 0.5
+_TICK_S = 0.05
 _DEATH_SIGNAL = 1
 
 
@@ -96,6 +99,29 @@ def _end_at(heard: int, grace_s: float) -> None:
         if number in (signal.SIGTERM, signal.SIGINT):
             time.sleep(grace_s)
             os._exit(128 + number)
+
+
+def exchanged(given: IO[bytes], answers: IO[bytes], data: bytes) -> Iterator[bytes]:
+    """Write data to a program, and yield what it answers as it comes; an empty block where nothing came for a moment.
+
+    Both pipes must be non-blocking. Ends once the program has closed one of them.
+    """
+    waiting = memoryview(data)
+    with selectors.DefaultSelector() as selector, suppress(BrokenPipeError):
+        selector.register(answers, selectors.EVENT_READ)
+        selector.register(given, selectors.EVENT_WRITE)
+        while True:
+            ready = {key.fileobj for key, _ in selector.select(_TICK_S)}
+            if given in ready:
+                waiting = waiting[given.write(waiting[: 1 << 16]) or 0 :]
+                if not waiting:
+                    selector.unregister(given)
+            if answers not in ready:
+                yield b""
+            elif block := answers.read(1 << 20):
+                yield block
+            else:
+                return
 
 
 def end_group(group: int) -> None:

@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import selectors
 import shlex
 import subprocess
 import tempfile
@@ -10,7 +9,7 @@ import time
 from typing import IO
 
 from ctxsim.errors import CtxsimError, LabelError
-from ctxsim.safety.processes import end_group
+from ctxsim.safety.processes import end_group, exchanged
 
 LONGEST = 1 << 28
 """Most bytes of one answer."""
@@ -57,40 +56,20 @@ class Process:
         if self._rest or self._out.read(1):
             raise self.failed("wrote more than one line for an answer, or something else than answers")
         due = time.monotonic() + seconds
-        waiting = memoryview(line + b"\n")
         parts: list[bytes] = []
         size = 0
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._out, selectors.EVENT_READ)
-            selector.register(self._in, selectors.EVENT_WRITE)
-            while True:
-                left = due - time.monotonic()
-                ready = selector.select(left) if left > 0 else []
-                if not ready:
-                    raise self.failed(f"no answer within {seconds:g} s")
-                for key, _ in ready:
-                    if key.fileobj is self._in:
-                        waiting = waiting[self._write(waiting) :]
-                        if not waiting:
-                            selector.unregister(self._in)
-                        continue
-                    block = self._out.read(1 << 16)
-                    if not block:
-                        raise self.failed("ended without an answer")
-                    before, end, after = block.partition(b"\n")
-                    parts.append(before)
-                    size += len(before)
-                    if size > LONGEST:
-                        raise self.failed(f"an answer of more than {LONGEST:,} bytes")
-                    if end:
-                        self._rest = after
-                        return b"".join(parts)
-
-    def _write(self, waiting: memoryview) -> int:
-        try:
-            return self._in.write(waiting[: 1 << 16]) or 0
-        except BrokenPipeError:
-            raise self.failed("ended without an answer") from None
+        for block in exchanged(self._in, self._out, line + b"\n"):
+            before, end, after = block.partition(b"\n")
+            parts.append(before)
+            size += len(before)
+            if size > LONGEST:
+                raise self.failed(f"an answer of more than {LONGEST:,} bytes")
+            if end:
+                self._rest = after
+                return b"".join(parts)
+            if time.monotonic() > due:
+                raise self.failed(f"no answer within {seconds:g} s")
+        raise self.failed("ended without an answer")
 
     def failed(self, what: str) -> CtxsimError:
         """End the process and return an error with `what` it did, the number of the line and its last words."""
