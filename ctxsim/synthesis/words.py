@@ -3,6 +3,7 @@
 import random
 import tomllib
 from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,20 +75,14 @@ def fit(render: Callable[[str], str], words: list[str], target: int, count: Call
 
     Raises CtxsimError if the page alone is too long, the words are too few, or no ending gives exactly `target`.
     """
-    low, high = 0, len(words)
     if count(render("")) > target or count(render(" ".join(words))) < target:
         raise CtxsimError(
             f"cannot synthesize {target} tokens: {count(render(''))} without prose, "
             f"{count(render(' '.join(words)))} with all of it"
         )
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(render(" ".join(words[:middle]))) <= target:
-            low = middle
-        else:
-            high = middle - 1
-    for shorter in range(min(4, low + 1)):
-        prose = " ".join(words[: low - shorter])
+    fitting = bisect_right(range(1, len(words) + 1), target, key=lambda n: count(render(" ".join(words[:n]))))
+    for shorter in range(min(4, fitting + 1)):
+        prose = " ".join(words[: fitting - shorter])
         for ending in _ENDINGS:
             text = render(prose + ending)
             if count(text) == target:

@@ -1,5 +1,6 @@
 """Inspect's strategies: clear old results, trim a share of the messages, or summarize; else the run ends."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 
@@ -60,14 +61,11 @@ class OfInspect(Policy, abstract=True):
 
     def _under_limit(self, view: View) -> View | Stop:
         """The view after up to four passes, as long as each frees tokens; `Stop` if it is still too large."""
-        after = self.compacted(view)
-        total = self._counted(messages(after))
-        for _ in range(PASSES - 1):
-            if total <= self.threshold():
-                break
+        after, total = view, math.inf
+        for _ in range(PASSES):
             before, after = total, self.compacted(after)
             total = self._counted(messages(after))
-            if total >= before:
+            if total <= self.threshold() or total >= before:
                 break
         if total > self.threshold():
             # The edits are discarded: the next request begins with the same view.

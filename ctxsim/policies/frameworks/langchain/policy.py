@@ -139,16 +139,10 @@ class LangchainClear(OfLangchain):
 
 def summary_start(found: Sequence[Message], start: int) -> int:
     """Return a cut that parts no result from its call: on results, back to the response with one of their calls."""
-    if start >= len(found) or found[start].role != "tool":
-        return start
-    end = start
-    while end < len(found) and found[end].role == "tool":
-        end += 1
-    answered = {message.items[0].answers for message in found[start:end]}
-    for n in range(start - 1, -1, -1):
-        if any(call.place in answered for call in found[n].calls):
-            return n
-    return end
+    results = list(itertools.takewhile(lambda message: message.role == "tool", found[start:]))
+    answered = {result.items[0].answers for result in results}
+    asked = (n for n in range(start - 1, -1, -1) if any(call.place in answered for call in found[n].calls))
+    return next(asked, start + len(results))
 
 
 class _Summarizing(OfLangchain, abstract=True):
