@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.history import last_asked, newly_asked, replaced
+from ctxsim.policies.agents.shared.history import condense, last_asked, newly_asked
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View, each_exchange
@@ -41,9 +41,6 @@ class Aider(Policy):
         split = self._split(done, budget)
         if split <= 4:
             split = len(done)
-        old = [item for exchange in done[:split] for item in exchange]
-        if all(item.synthetic for item in old):
-            return view
         fits: list[Item] = []
         left = (self.summarizer_tokens or self.sees.window) - 512
         for exchange in done[:split]:
@@ -52,11 +49,11 @@ class Aider(Policy):
             if left < 0 and split < len(done):
                 break
             fits += exchange
-        text = self.sees.summarize(fits, self.summary_tokens) if fits else None
-        if text is None:
+        if not fits:
             return view
-        at = view[sum(map(len, done[:split]))].order
-        return replaced(self, view, old, text, f"finished messages are over {budget:,} tokens", at)
+        old = [item for exchange in done[:split] for item in exchange]
+        reason = f"finished messages are over {budget:,} tokens"
+        return condense(self, view, old, reason, self.summary_tokens, view[len(old)].order, fits) or view
 
     def _split(self, done: Sequence[Sequence[Item]], budget: int) -> int:
         """The number of old exchanges. The others take less than half of the budget and begin after a response."""
