@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from ctxsim.errors import InputError, LabelError, one_line
+from ctxsim.errors import CtxsimError, InputError, LabelError, one_line
 
 MOVED = {
     # https://specifications.freedesktop.org/basedir/latest/
@@ -104,6 +104,29 @@ def config_values(text: str, form: str, where: object) -> Any:
         return json.loads(plain) if plain.strip() else {}
     except (ValueError, RecursionError) as error:
         raise InputError(where, f"can't be read as {form}: {one_line(str(error))}") from None
+
+
+Keys = tuple[str | int, ...]
+"""Keys of a value in nested tables, from the outermost in. A number is an index in a list."""
+
+
+def with_value(data: Any, keys: Keys, value: object) -> Any:
+    """Return a copy of data with a value set under keys. Raises CtxsimError if a key before the last holds no table."""
+    if not keys:
+        return value
+    key, rest = keys[0], keys[1:]
+    if isinstance(key, int):
+        if not isinstance(data, list) or key >= len(data):
+            raise CtxsimError(f"there is no entry {key} in the list on the way to {dotted(keys)}")
+        return [with_value(one, rest, value) if n == key else one for n, one in enumerate(data)]
+    if not isinstance(data, dict):
+        raise CtxsimError(f"what stands on the way to {dotted(keys)} is {type(data).__name__}, not a table")
+    return {**data, key: with_value(data.get(key, {}), rest, value)}
+
+
+def dotted(keys: Keys) -> str:
+    """Return keys as text, with dots between them."""
+    return ".".join(map(str, keys))
 
 
 def toml_values(data: bytes, where: object) -> dict[str, Any]:

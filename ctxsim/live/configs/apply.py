@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.live.configs import edit
-from ctxsim.plugins.files import config_folder
+from ctxsim.plugins.files import Keys, config_folder
 from ctxsim.results.files import replacing
 
 MOST_BYTES = 1 << 20
@@ -42,7 +42,7 @@ class Applied(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def planned(path: Path, form: edit.Format, values: Mapping[edit.Path, edit.Value]) -> Change:
+def planned(path: Path, form: edit.Format, values: Mapping[Keys, edit.Value]) -> Change:
     """Return the change that sets the values of some keys in a file, given without links. Nothing is written.
 
     Raises InputError for a file that isn't a plain file of that format in UTF-8, or is larger than 1 MiB.

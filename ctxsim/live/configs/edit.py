@@ -4,11 +4,9 @@ from typing import Any, Literal
 
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.live.configs import json_text, yaml_text
-from ctxsim.plugins.files import config_values
+from ctxsim.plugins.files import Keys, config_values, dotted, with_value
 
 Format = Literal["json", "jsonc", "toml", "yaml"]
-Path = tuple[str | int, ...]
-"""Keys from the outermost in. A number is an index in a list."""
 
 Value = bool | int | float | str
 
@@ -21,7 +19,7 @@ def parsed(text: str, form: Format) -> Any:
         raise CtxsimError(f"it {error.what}") from None
 
 
-def edited(text: str, form: Format, path: Path, value: Value) -> str:
+def edited(text: str, form: Format, path: Keys, value: Value) -> str:
     """Return the text with a value set at a path. All other comments, order, blanks and line ends stay.
 
     Missing tables on the path are made. Raises CtxsimError if the text isn't of the format, if a key on the path holds
@@ -35,30 +33,11 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     except (ValueError, RecursionError, CtxsimError):
         done = False
     if not done:
-        raise CtxsimError(f"{told(path)} can't be set without touching what is beside it; set it by hand")
+        raise CtxsimError(f"{dotted(path)} can't be set without touching what is beside it; set it by hand")
     return made
 
 
-def with_value(data: Any, path: Path, value: Value) -> Any:
-    """Return a copy of data with a value set at a path. Raises CtxsimError if a key on the path holds no table."""
-    if not path:
-        return value
-    key, rest = path[0], path[1:]
-    if isinstance(key, int):
-        if not isinstance(data, list) or key >= len(data):
-            raise CtxsimError(f"there is no entry {key} in the list on the way to {told(path)}")
-        return [with_value(one, rest, value) if n == key else one for n, one in enumerate(data)]
-    if not isinstance(data, dict):
-        raise CtxsimError(f"what stands on the way to {told(path)} is {type(data).__name__}, not a table")
-    return {**data, key: with_value(data.get(key, {}), rest, value)}
-
-
-def told(path: Path) -> str:
-    """Return a path as text, with dots between its keys."""
-    return ".".join(map(str, path))
-
-
-def _toml_edited(text: str, path: Path, value: Value) -> str:
+def _toml_edited(text: str, path: Keys, value: Value) -> str:
     import tomlkit
 
     document: Any = tomlkit.parse(text)

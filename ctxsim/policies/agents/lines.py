@@ -1,10 +1,11 @@
 """Settings as lines to paste into the agent's own file, in that file's format."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
+from ctxsim.plugins.files import with_value
 from ctxsim.policies.agents.config import of_file
 from ctxsim.policies.agents.given import Given, known_setting
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, Value, shown
@@ -60,7 +61,9 @@ def _written(place: str, file: ConfigFile | None, given: list[Given]) -> list[st
     values = dict(_entry(file, one) for one in given)
     if file.format == "toml":
         return [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    nested = _nested(values)
+    nested: Any = {}
+    for key, value in values.items():
+        nested = with_value(nested, tuple(key.split(".")), value)
     if file.format == "yaml":
         import yaml
 
@@ -84,15 +87,3 @@ def constructors(given: Iterable[Given]) -> list[str]:
         value = known_setting(one.agent, one.key).written.format(repr(one.value))
         calls.setdefault(name, []).append(f"{argument}={value}")
     return [f"{name}({', '.join(arguments)})" for name, arguments in calls.items()]
-
-
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as nested tables."""
-    whole: dict[str, Any] = {}
-    for key, value in values.items():
-        *tables, last = key.split(".")
-        place = whole
-        for table in tables:
-            place = place.setdefault(table, {})
-        place[last] = value
-    return whole
