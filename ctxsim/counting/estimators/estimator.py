@@ -65,6 +65,8 @@ class Estimator:
     name: ClassVar[str] = ""
     judged_at: ClassVar[tuple[str, ...]] = ("",)
     """Settings at which `validate --estimates` judges the family, as `key=value,...`; '' means all defaults."""
+    counts_head: ClassVar[bool] = True
+    """False: the head counts 0, as in sources that count messages only."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -97,7 +99,7 @@ class Estimator:
 
     def head(self, head: Head) -> int:
         """Return the estimated tokens of the system prompt and the tool schemas, plus the size of the hidden head."""
-        return sum(self.text(text) for text in head.texts) + head.hidden
+        return sum(self.text(text) for text in head.texts) + head.hidden if self.counts_head else 0
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         """Return the estimated tokens of a whole request whose items sum to `size`."""

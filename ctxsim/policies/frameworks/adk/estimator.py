@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.serialized import written_again
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import Item
 
 
 class Adk(Estimator):
@@ -15,6 +15,7 @@ class Adk(Estimator):
     """
 
     judged_at = ()
+    counts_head = False
 
     def text(self, text: str) -> int:
         return len(text) // 4
@@ -24,9 +25,6 @@ class Adk(Estimator):
 
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
         return sum(_chars(item) for message in messages for item in message) // 4
-
-    def head(self, head: Head) -> int:
-        return 0
 
 
 def _chars(item: Item) -> int:

@@ -1,7 +1,7 @@
 """AG2's counter: four characters per token, rounded down; a call counts as `name(arguments)`."""
 
 from ctxsim.counting.estimators.estimator import Estimator
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import Item
 
 
 class Ag2(Estimator):
@@ -12,6 +12,7 @@ class Ag2(Estimator):
 
     name = "ag2"
     judged_at = ()
+    counts_head = False
 
     def text(self, text: str) -> int:
         return len(text) // 4
@@ -20,6 +21,3 @@ class Ag2(Estimator):
         if item.kind == "tool_call":
             return (len(item.tool) + len(item.text) + 2) // 4
         return self.text(item.text)
-
-    def head(self, head: Head) -> int:
-        return 0

@@ -16,6 +16,7 @@ class Langchain(Estimator):
     """
 
     judged_at = ("", "scaling=true")
+    counts_head = False
     ratio: PerToken = 4.0
     scaling: bool = False
 
@@ -63,9 +64,6 @@ class Langchain(Estimator):
 
     def _framed(self, chars: int) -> int:
         return divided(chars, self.ratio, "ceil") + 3
-
-    def head(self, head: Head) -> int:
-        return 0
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         usage = reported.usage

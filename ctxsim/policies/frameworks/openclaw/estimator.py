@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator, length
 from ctxsim.counting.estimators.serialized import if_json
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import Item
 
 MORE = {
     3: "\u00b7\u3000-\u319f\u4e00-\u9fa5\uac00-\ud7af\uff01-\uff60",
@@ -26,6 +26,7 @@ class Openclaw(Estimator):
     """
 
     judged_at = ()
+    counts_head = False
 
     def text(self, text: str) -> int:
         return -(-_chars(text) // 4)
@@ -35,9 +36,6 @@ class Openclaw(Estimator):
 
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
         return sum(-(-sum(map(_weight, message)) // 4) for message in messages) + (self.text(system) if system else 0)
-
-    def head(self, head: Head) -> int:
-        return 0
 
 
 def _weight(item: Item) -> int:
