@@ -312,10 +312,7 @@ def _paid(agent: _Agent, compaction: _Compaction, when_s: float | None, where: s
     long = {"input": "inputTokens", "output": "outputTokens", "cachedInput": "cacheReadTokens"}
     used = {long.get(name, name): value for name, value in (compaction.compaction_tokens_used or {}).items()}
     spent = convert({"usage": used}, _ModelMetrics, where)
-    if spent.input_tokens:
-        counts = (spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, spent.cache_write_tokens)
-        model = str(used.get("model") or agent.model)
-        agent.assembly.beside(Usage(*counts), when_s, model, summary=compaction.success is not False)
+    agent.assembly.beside(spent.whole(), when_s, spent.model or agent.model, compaction.success is not False)
 
 
 def _parts(message: _AssistantMessage) -> Iterator[Part]:
