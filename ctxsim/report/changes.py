@@ -2,6 +2,7 @@
 
 from collections import Counter as Frequencies
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import FIGURES, SHARE, Difference
@@ -26,19 +27,17 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
 def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run, after: Run) -> Sheet:
     """Return the same table for people: a row above the figures names their policies; with one pair, the title does."""
     moved = _moved(changes, broken)
-    pairs = list(dict.fromkeys(change.pair for change in moved))
     one = len({change.pair for change in changes}) == 1
     columns = _columns(broken)
     rows: list[tuple[object, ...]] = []
     marks = []
-    for pair in pairs:
+    for pair, own in groupby(moved, key=lambda change: change.pair):
         if not one:
             rows.append((_named(pair, before, after), *[""] * (len(columns) - 1)))
             marks.append("head")
-        for change in moved:
-            if change.pair == pair:
-                rows.append(tuple(column.cell(change) for column in columns))
-                marks.append("bad" if change in broken else "")
+        for change in own:
+            rows.append(tuple(column.cell(change) for column in columns))
+            marks.append("bad" if change in broken else "")
     sides = [f"{run.shown(label)} in {run.folder}" if one else str(run.folder)
              for run, label in zip((before, after), changes[0].pair, strict=True)]  # fmt: skip
     title = f"A: {sides[0]}\nB: {sides[1]}"
