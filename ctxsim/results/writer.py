@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +100,13 @@ class _Table:
             Path(self._csv.name).replace(folder / Path(self._csv.name).name)
 
 
-class RunWriter:
+class RunWriter(AbstractContextManager["RunWriter"]):
     """Writes a run's tables as they come; `finish` gives the files their names, `run.json` last."""
 
     def __init__(self, out: RunFolder) -> None:
         self._out = out
         self._info = out.work / "run.json"
         self._tables: dict[str, _Table] = {}
-
-    def __enter__(self) -> RunWriter:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None:
