@@ -1,9 +1,12 @@
 """The ends of an interval from resamples: wide enough for few sessions, and none for fewer than six."""
 
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
 
 FEWEST = 6
 """Fewest sessions for a 95 % interval, and that must differ for a p-value of at most .05. The range of five, which no
@@ -11,7 +14,18 @@ resample leaves, misses their median with a probability of 2 / 2^5 = .06, which 
 """
 
 
-def ends(resamples: npt.NDArray[np.float64], sessions: int) -> tuple[float, float]:
+def by_session(roots: Sequence[str], *values: npt.ArrayLike) -> list[Array]:
+    """Return the sum of each of several figures by root session; `roots` has the session of each value."""
+    session = np.unique(np.asarray(roots), return_inverse=True)[1]
+    return [np.bincount(session, weights=np.asarray(one, dtype=float)).astype(float) for one in values]
+
+
+def worth(parts: Array) -> float:
+    """Return the effective number of sessions (Kish), given a part of each one; their number if all parts are 0."""
+    return float(parts.sum() ** 2 / (parts**2).sum()) if parts.any() else float(len(parts))
+
+
+def ends(resamples: Array, sessions: int) -> tuple[float, float]:
     """Return the 95 % interval of a figure, given its values in resamples of at least FEWEST sessions.
 
     Percentiles at 2.5 % hold a mean in 88 % of cases for six sessions. So the tails are smaller here, by Student's t

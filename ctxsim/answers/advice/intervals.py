@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.recorded.resampled import FEWEST, ends
+from ctxsim.recorded.resampled import FEWEST, by_session, ends
 
 RESAMPLES = 2_000
 FINE_RESAMPLES = 20_000
@@ -36,12 +36,11 @@ def bootstrap_mean(values: Sequence[float] | npt.NDArray[np.float64], roots: Seq
     None for fewer than six sessions, which say too little about others.
     """
     data = np.asarray(values, dtype=float)
-    session = np.unique(np.asarray(roots), return_inverse=True)[1]
-    sums, counts = np.bincount(session, weights=data), np.bincount(session)
+    sums, counts = by_session(roots, data, np.ones(len(data)))
     if len(sums) < FEWEST:
         return None
     if len(sums) > MANY_SESSIONS:
-        error = float(ratio_error(sums[:, None].astype(float), counts)[0])
+        error = float(ratio_error(sums[:, None], counts)[0])
         mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * error
         return float(mean), float(mean - reach), float(mean + reach)
     picks = np.random.default_rng(0).integers(0, len(sums), (RESAMPLES, len(sums)))
@@ -108,8 +107,7 @@ def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Seq
     The p-value is the share of assignments of signs whose sum is at least as far from 0 as the observed sum; if
     assignments are drawn, the observed one is added to them. None for fewer than FEWEST sessions.
     """
-    session = np.unique(np.asarray(roots), return_inverse=True)[1]
-    sums = np.bincount(session, weights=np.asarray(differences, dtype=float))
+    (sums,) = by_session(roots, differences)
     if len(sums) < FEWEST:
         return None
     # A difference of 0 has no sign to flip.

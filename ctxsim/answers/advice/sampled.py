@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ctxsim.answers.forecast.ranges import Array, worth
-from ctxsim.recorded.resampled import student
+from ctxsim.answers.forecast.ranges import Array
+from ctxsim.recorded.resampled import student, worth
 from ctxsim.results.run_info import Sample
 
 ACTED = 0.2

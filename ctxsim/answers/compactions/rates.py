@@ -5,7 +5,8 @@ from math import exp, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
+
+from ctxsim.recorded.resampled import Array, by_session, worth
 
 Rate = tuple[float, float, float]
 """A share, or a difference of shares, and the ends of its interval."""
@@ -17,7 +18,6 @@ FEWEST = 10
 PRIOR = (0.2, 0.85)
 """Share of the lost and used that came again in other recordings: by the narrow definition, and by the wide one."""
 
-Array = npt.NDArray[np.float64]
 Counts = Sequence[int] | Array
 
 
@@ -25,14 +25,14 @@ def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
     """Return the share of all hits in all, and its interval, on the scale of log odds; `roots` has the session of each
     count. None for fewer than two sessions with counts.
     """
-    had, all_of = _by_session(hits, of, roots)
+    had, all_of = by_session(roots, hits, of)
     had, all_of = had[all_of > 0], all_of[all_of > 0]
     if len(had) < 2:
         return None
     at, without = _with_and_without(had, all_of)
     if not 0 < at < 1:
         # At 0 or 1: exact binomial interval (C. Clopper, E. Pearson, Biometrika 26, 1934) of the effective number.
-        reach = 1 - ((1 - LEVEL) / 2) ** (1 / _alike(all_of))
+        reach = 1 - ((1 - LEVEL) / 2) ** (1 / worth(all_of))
         return at, max(0.0, at - reach), min(1.0, at + reach)
     odds, step = log(at / (1 - at)), _reach(without - at, all_of) / (at * (1 - at))
     low, high = (1 / (1 + exp(-end)) for end in (odds - step, odds + step))
@@ -41,7 +41,7 @@ def share(hits: Counts, of: Counts, roots: Sequence[str]) -> Rate | None:
 
 def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots: Sequence[str]) -> Rate | None:
     """Return the difference of two shares of the same sessions, and its interval. None as in `share`."""
-    both = _by_session(hits, of, roots), _by_session(control, of_control, roots)
+    both = by_session(roots, hits, of), by_session(roots, control, of_control)
     if any(np.count_nonzero(all_of) < 2 for _, all_of in both):
         return None
     (share, without), (other, without_other) = (_with_and_without(*one) for one in both)
@@ -51,27 +51,16 @@ def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots:
     return at, at - reach, at + reach
 
 
-def _by_session(hits: Counts, of: Counts, roots: Sequence[str]) -> tuple[Array, Array]:
-    session = np.unique(np.asarray(roots), return_inverse=True)[1]
-    had, all_of = (np.bincount(session, weights=np.asarray(one, float)).astype(float) for one in (hits, of))
-    return had, all_of
-
-
 def _with_and_without(had: Array, all_of: Array) -> tuple[float, Array]:
     """The share over all sessions, and the shares with each one left out."""
     return had.sum() / all_of.sum(), (had.sum() - had) / (all_of.sum() - all_of)
-
-
-def _alike(sizes: Array) -> float:
-    """The effective number of sessions (Kish): as many of equal size say as much."""
-    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _reach(errors: Array, sizes: Array) -> float:
     """Half the width of an interval: the jackknife over sessions, times Student's t for the effective number of
     sessions, since a few large ones say less than their number. t by its expansion at the normal.
     """
-    free = max(2.0, _alike(sizes) - 1)
+    free = max(2.0, worth(sizes) - 1)
     z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
     return t * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ctxsim.recorded.resampled import worth
+
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -78,11 +80,6 @@ def next_sessions(
     many = np.maximum(1, np.rint(come * len(sizes) / len(blocks))).astype(np.int64)
     drawn = rng.multinomial(many, shares).astype(float)[:, blocks]
     return np.asarray(drawn * (come / drawn.sum(axis=1))[:, None])
-
-
-def worth(parts: Array) -> float:
-    """Return the effective number of sessions (Kish), given a part of each one; their number if all parts are 0."""
-    return float(parts.sum() ** 2 / (parts**2).sum()) if parts.any() else float(len(parts))
 
 
 def spread(sessions: float) -> float:
