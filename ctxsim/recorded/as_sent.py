@@ -195,9 +195,6 @@ def _size(
 
 def _sized(transcript: Transcript, size: Size) -> Transcript:
     """Return the transcript with its hidden head, and with each unlogged step as media of an item that joined then."""
-    if not size.head and not size.steps:
-        return transcript
-
     items = list(transcript.items)
     for step in size.steps:
         place = _beside(transcript, step.call)
