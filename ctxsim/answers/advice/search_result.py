@@ -198,8 +198,6 @@ def _since(own: AsSetRun, set_at: float) -> list[Recorder]:
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
     """The rule's choice, or a sound policy with fewer of its settings if the others hardly save and hardly keep."""
     figures, wanted = figures_of(own), set(added(found.take.policy, own.baseline))
-    if len(wanted) < 2:
-        return found.take
 
     def reached(label: str) -> tuple[float, float]:
         return figures.value(label, found.amount) or 0.0, figures.value(label, "kept") or 0.0
