@@ -206,12 +206,11 @@ def _backtests(found: Forecasts) -> list[Sheet]:
     for one in found.tried:
         groups.setdefault((one.ahead, one.level), []).append(one)
     sheets = [sheet_of("backtest", "Forecasts that know nothing of the next sessions", BACKTEST, groups.values())]
-    for number, (name, title) in enumerate(
-        (
-            ("texts", "Forecasts that know the next session's texts, 90 %"),
-            ("first_call", "Forecasts that know its texts and its first call, 90 %"),
-        )
-    ):
+    known = {
+        "texts": "Forecasts that know the next session's texts, 90 %",
+        "first_call": "Forecasts that know its texts and its first call, 90 %",
+    }
+    for number, (name, title) in enumerate(known.items()):
         sessions = [both[number] for both in found.told]
         counts = known_texts.compactions(sessions)
         notes = (
