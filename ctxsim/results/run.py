@@ -196,35 +196,27 @@ class Run:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the run's figures leave out, one line each."""
-        stopped = (
-            f"Stopped: figures are of the {len(self.info.inputs):,} sources that were done; bench --resume goes on."
-        )
-        return (
-            *(() if self.info.complete else (stopped,)),
-            *((self.sampled,) if self.sampled else ()),
-            *((UNCHECKED,) if not self.info.files else ()),
-            *((NO_AGENT,) if not self.info.recorders and any(map(is_as_set, self.labels)) else ()),
-            *(
-                f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
-                f"{self.transcripts:,} transcripts."
-                for label, rows in self.partial.items()
-            ),
-            *(
-                f"{label} ended after {calls:,} of {self.calls:,} calls: its figures are of these, it is no candidate."
-                for label, calls in self.ended_early.items()
-            ),
-        )
+        return tuple(self._caveats())
 
-    @property
-    def sampled(self) -> str:
-        """A line that says what a sampled run's figures are; '' for a run of all transcripts."""
-        sample = self.info.sample
-        if not sample:
-            return ""
-        return (
-            f"Sampled: {self.transcripts:,} of {sample.transcripts:,} transcripts, drawn by {sample.by} with seed "
-            f"{sample.seed}. Amounts are estimates of this folder, ranges their sampling error: no forecast."
-        )
+    def _caveats(self) -> Iterator[str]:
+        info, sample = self.info, self.info.sample
+        if not info.complete:
+            yield f"Stopped: figures are of the {len(info.inputs):,} sources that were done; bench --resume goes on."
+        if sample:
+            yield (
+                f"Sampled: {self.transcripts:,} of {sample.transcripts:,} transcripts, drawn by {sample.by} with seed "
+                f"{sample.seed}. Amounts are estimates of this folder, ranges their sampling error: no forecast."
+            )
+        if not info.files:
+            yield UNCHECKED
+        if not info.recorders and any(map(is_as_set, self.labels)):
+            yield NO_AGENT
+        for label, rows in self.partial.items():
+            failed = f"{self.transcripts - rows:,} of {self.transcripts:,} transcripts"
+            yield f"Left out: {info.shown.get(label, label)}, which failed on {failed}."
+        for label, calls in self.ended_early.items():
+            made = f"{calls:,} of {self.calls:,} calls"
+            yield f"{label} ended after {made}: its figures are of these, it is no candidate."
 
     def label(self, policy: str) -> str:
         """Return a policy with rows of every transcript. Raises UnknownName, or CtxsimError if it failed on some."""
