@@ -119,11 +119,7 @@ Tell = Callable[[str, int, int], object]
 """Progress callback: the source's name, how many policy-calls of its present transcript are done, and of how many."""
 
 
-def nobody(name: str, done: int, known: int) -> None:
-    """Ignore the progress."""
-
-
-def results_of(task: Task, tell: Tell = nobody) -> Iterator[Rows | Done]:
+def results_of(task: Task, tell: Tell = lambda name, done, known: None) -> Iterator[Rows | Done]:
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the task's Done.
 
     An error in one source, transcript or policy becomes a line, and the others go on. Raises UnknownName or LabelError
