@@ -132,11 +132,9 @@ columns = click.option(
 )  # fmt: skip
 
 
-def _rule(value: Any) -> Any:
+def _rule(value: str) -> Any:
     """Parse `FIELD=VALUE` of a provider into a pair, with the value converted to the field's type."""
-    if isinstance(value, tuple):
-        return value
-    field, equals, text = str(value).partition("=")
+    field, equals, text = value.partition("=")
     known = get_type_hints(ProviderFields)
     if not equals or field not in known:
         wrong = f"'{value}' is not FIELD=VALUE" if field in known else f"'{field}' is no field"

@@ -70,6 +70,17 @@ def test_a_folder_that_cannot_be_looked_into_is_told_as_if_it_was_named(
     assert str(closed.refused) == f"{tmp_path}/in/closed: can't be looked into: Permission denied" and closed.named
 
 
+def test_a_folder_is_walked_a_hundred_deep(tmp_path: Path) -> None:
+    inner = tmp_path
+    for depth in range(101):
+        inner /= "d"
+        inner.mkdir()
+        (inner / "a.jsonl").write_text(f"{depth}")
+    found = list(sources(str(tmp_path)))
+    assert [one.refused is None for one in found] == [True] * 100 + [False]
+    assert "d: is more than 100 folders deep" in str(found[-1].refused)
+
+
 def test_of_files_that_hold_the_same_one_counts(tmp_path: Path) -> None:
     for name, text in (("a.json", "[1]"), ("b.json", "[2]"), ("c.jsonl", "[1]"), ("d.json", "[1]"), ("e.traj", "[1]"),
                        ("e2.eval", "[1]"), ("e3.eval", "[1]"), ("f.json", "[33]")):  # fmt: skip
