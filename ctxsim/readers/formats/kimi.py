@@ -15,8 +15,10 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
       "usage": {"inputOther": 90, "output": 12, "inputCacheRead": 0, "inputCacheCreation": 0}}}
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -25,29 +27,35 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts, stated
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
-from ctxsim.transcript import Item, Transcript, Usage
+from ctxsim.transcript import RESPONSE_KINDS, Item, Transcript, Usage
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
 MARKS = ("protocol_version",)
-VERSIONS = "wire protocol 1.4 (2026)"
+VERSIONS = "wire protocols 1.4 and 1.5 (2026)"
 READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."
 NOT_READ = "Requests without a response, permissions, and what the user interface shows."
 
 WIRE_FILE = "wire.jsonl"
 STATE_FILE = "state.json"
 
+# Tokens of the user's oldest and newest texts that a compaction leaves if there are more than both together.
+OLDEST_TOKENS = 2_000
+NEWEST_TOKENS = 18_000
+
 # Repetitions of `context.append_message` and `step.end`, and records that are not part of a conversation.
 _BESIDE = (
     *("metadata", "turn.prompt", "turn.steer", "turn.ended", "usage.record", "tools.set_active_tools"),
     *("permission.set_mode", "permission.record_approval_result", "full_compaction.complete"),
     *("plugin.session_start", "runtime.set_binding", "token_counting.measured", "token_counting.turn_recorded"),
+    *("token_counting.rebased", "agent.message.appended", "agent.turn.started", "agent.turn.ended", "prompt.completed"),
 )
 
 
 class _UserMessage(msgspec.Struct):
     role: str
     content: str | list[Any] | None = None
+    origin: dict[str, Any] | None = None
 
 
 class _Settings(msgspec.Struct, rename="camel"):
@@ -95,7 +103,13 @@ class _Compaction(msgspec.Struct, rename="camel"):
     tokens_before: int | None = None
     tokens_after: int | None = None
     summary: str | None = None
+    # The summary as it was sent: between fixed texts.
+    context_summary: str | None = None
     compacted_count: int | None = None
+    # How many of the user's own texts stayed, the newest; of these, how many were the oldest instead. Without it, all
+    # messages after the compacted ones stayed.
+    kept_user_message_count: int | None = None
+    kept_head_user_message_count: int | None = None
 
 
 class _Step(msgspec.Struct):
@@ -145,6 +159,8 @@ class _Reading:
         self.request = _Request()
         self.history: list[list[int]] = []
         self.history_end = 0
+        # Of each item that is a user message, whether the user wrote it.
+        self.own: list[bool] = []
         self.started_by = "how is not recorded"
         # A request outside all turns: the summary's if a compaction follows.
         self.asked: _Request | None = None
@@ -193,11 +209,42 @@ class _Reading:
         self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
         # The count is of the previous history's messages: after an earlier compaction, its summary is the first.
         history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
-        rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
-        kept = [place for message in rest for place in message]
-        summary = [compaction.summary or ""]
+        rest: list[list[int]] = []
+        cut: dict[int, str] = {}
+        if compaction.kept_user_message_count is not None:
+            oldest, newest = self._users_own(history, compaction)
+            rest = [*oldest, *(message for message in newest if message not in oldest)]
+            if compaction.kept_head_user_message_count is not None:
+                self._cut(oldest, OLDEST_TOKENS, 1, cut)
+                self._cut(newest[::-1], NEWEST_TOKENS, -1, cut)
+        elif compaction.compacted_count is not None:
+            rest = history[compaction.compacted_count :]
+        kept = [place for message in rest for place in message if place not in cut]
+        summary = [*cut.values(), compaction.context_summary or compaction.summary or ""]
+        if not self.assembly.calls:
+            self.own += [False for text in summary if text]
         self.assembly.compacted(self.started_by, summary, kept, tokens, compaction.tokens_after)
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
+
+    def _users_own(self, history: list[list[int]], compaction: _Compaction) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the oldest and the newest of the user's own messages that stayed. One message may be both."""
+        users = (item.place for item in self.assembly.items if item.kind == "user")
+        own = {place for place, written in zip(users, self.own, strict=False) if written}
+        found = [message for message in history if message and message[0] in own]
+        oldest = compaction.kept_head_user_message_count or 0
+        newest = (compaction.kept_user_message_count or 0) - oldest
+        return found[:oldest], found[max(0, len(found) - newest) :]
+
+    def _cut(self, messages: list[list[int]], tokens: int, way: int, cut: dict[int, str]) -> None:
+        """Add what stays of a message that crosses `tokens`: its beginning, or its end if `way` is -1."""
+        for place in (place for message in messages for place in message):
+            text = self.assembly.items[place].text[::way]
+            sizes = [*accumulate((0.25 if character.isascii() else 1 for character in text), initial=0)]
+            if sizes[-1] > tokens:
+                stays = text[: bisect_right(sizes, tokens) - 1][::way]
+                cut[place] = f"{cut[place]}\n{stays}" if place in cut else stays
+            # Each message has one more, for its role.
+            tokens -= 1 + ceil(sizes[-1])
 
     def _settings(self, settings: _Settings) -> None:
         self.assembly.project = self.assembly.project or settings.folder or ""
@@ -209,6 +256,8 @@ class _Reading:
 
     def _message(self, message: _UserMessage) -> None:
         parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
+        origin = message.origin or {"kind": "user"}
+        self.own += [origin.get("kind") == "user" or origin.get("trigger") == "user-slash" for _ in parts]
         # A message that comes while a step is open is sent with the next request.
         if self.step and self.step.parts:
             self.waiting += parts
@@ -252,8 +301,8 @@ class _Reading:
 
 
 def _messages(items: Sequence[Item]) -> list[list[int]]:
-    """Return the places of each message as Kimi counts them: each result is one, each response is one."""
-    messages = groupby(items, lambda item: item.place if item.kind == "tool_result" else -item.message)
+    """Return the places of each message as Kimi counts them: each input is one, each response is one."""
+    messages = groupby(items, lambda item: -item.message if item.kind in RESPONSE_KINDS else item.place)
     return [[item.place for item in message] for _, message in messages]
 
 

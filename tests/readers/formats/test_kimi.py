@@ -10,6 +10,7 @@ from read_back import Json, left_out, only, said, text, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.assembly.segments import segments
 from ctxsim.transcript import Compaction, Transcript, Usage
 
 START = {"type": "metadata", "protocol_version": "1.4", "created_at": 1000}
@@ -142,6 +143,63 @@ def test_a_compaction_keeps_the_whole_history(tmp_path: Path) -> None:
         "recorded compaction before call 2 (manual, 15912 tokens)",
         "left out: 1 x request for a compaction",
     )
+
+
+def own(value: str, kind: str = "user", **more: Any) -> Json:
+    """A user message with its origin, as wire protocol 1.5 states it."""
+    message = {"role": "user", "content": [text(value)], "toolCalls": [], "origin": {"kind": kind} | more}
+    return {"type": "context.append_message", "agentId": "main", "message": message, "time": 1000}
+
+
+def compacted(count: int, kept: int, oldest: int | None = None) -> Json:
+    made = {"type": "context.apply_compaction", "agentId": "main", "summary": "Mail.", "contextSummary": "Notes: Mail."}
+    made |= {"compactedCount": count, "tokensBefore": 32_245, "tokensAfter": 23_082, "keptUserMessageCount": kept}
+    return made | ({} if oldest is None else {"keptHeadUserMessageCount": oldest})
+
+
+def answer(value: str) -> tuple[Json, ...]:
+    return *begin(), part(type="text", text=value), end(90)
+
+
+def test_the_users_own_texts_stay_at_a_compaction_of_protocol_1_5(tmp_path: Path) -> None:
+    # The records that Kimi Code 2.1.0 wrote, reduced: `compactedCount` is the length of the whole history.
+    found = only(
+        write(
+            tmp_path / "wire.jsonl",
+            START | {"protocol_version": "1.5"},
+            own("Any mail?"), own("<system-reminder>\nThe date.", "injection", variant="date_change"), *answer("Two."),
+            own("/mail", "skill_activation", trigger="user-slash"), own("A hook.", "hook_result"),
+            {"type": "full_compaction.begin", "source": "auto"}, compacted(5, 2),
+            {"type": "token_counting.rebased", "length": 4, "tokens": 23_082, "measured": False},
+            own("<system-reminder>\nThe date.", "injection", variant="date_change"), *answer("Three."),
+            own("And now?"), {"type": "full_compaction.begin", "source": "auto"}, compacted(8, 3), *answer("Four."),
+            {"type": "agent.turn.ended", "kind": "event"},
+        ),
+        "kimi",
+    )  # fmt: skip
+    assert [one.kept for one in found.compactions] == [(0, 3), (0, 3, 7)]
+    assert [one.summary for one in found.compactions] == [("Notes: Mail.",)] * 2
+    second, third = segments(found)[1:]
+    assert [item.text for item in second.items] == [
+        "Notes: Mail.", "Any mail?", "/mail", "<system-reminder>\nThe date.", "Three.", "And now?",
+    ]  # fmt: skip
+    assert [item.text for item in third.items] == ["Notes: Mail.", "Any mail?", "/mail", "And now?", "Four."]
+    assert not any(note.startswith("left out") for note in found.notes)
+
+
+def test_the_oldest_and_newest_of_the_users_texts_are_cut_where_kimi_cuts_them(tmp_path: Path) -> None:
+    # 2,000 tokens of the oldest: 4 ASCII characters or 1 other are one, and each message has one for its role. The
+    # first has 501; 1,499 are left. Of the 18,000 of the newest, the last has 10,002; 7,998 are left.
+    lines = [own("a" * 2_000), own("é" * 100 + "b" * 40_000), own("c" * 39_997 + "ü"), *answer("Done.")]
+    again = [own("d" * 400), compacted(7, 5, 2), *answer("Done.")]
+    found = one(tmp_path, *lines, compacted(4, 4, 2), *answer("Done."), *again)
+    # It is the same message whose beginning and end stay.
+    both = "é" * 100 + "b" * 4 * 1_399
+    assert found.compactions[0].summary == (both + "\n" + "b" * 4 * 7_998, "Notes: Mail.")
+    assert found.compactions[0].kept == (0, 2)
+    # The newest has 101 and the one before 10,002, so 7,897 are left.
+    assert found.compactions[1].summary == (both + "\n" + "b" * 4 * 7_897, "Notes: Mail.")
+    assert found.compactions[1].kept == (0, 2, 5)
 
 
 def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
