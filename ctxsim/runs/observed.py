@@ -70,7 +70,7 @@ def write_observed(
         folder.begin()
         with RunWriter(folder) as writer:
             writer.write(
-                tables_without_secrets(whole, secrets) if secrets else whole,
+                tables_without_secrets(whole, secrets),
                 [SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **one) for one in summaries],
             )
             writer.finish(info)

@@ -121,6 +121,17 @@ def test_it_stands_beside_built_in_policies(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "requests.csv").read_text().count("\n") == 1 + len(seen[1])
 
 
+def test_a_key_that_only_the_agent_wrote_is_marked(tmp_path: Path) -> None:
+    key = "sk-ant-api03-" + "aB3dE6gH9jK2mN5p" * 5 + "AA"
+    observation, entries = lived(tmp_path / "log.jsonl", compacts=True)
+    attempts = tuple(((*tries[0], Shown(None, f"Use {key}.")),) for tries in observation.attempts)
+    seen = msgspec.structs.replace(observation, attempts=attempts)
+    played = script_of(sample()).transcript
+    write_observed(tmp_path / "run", "A run", played, Provider(), ("keep-all",), [(seen, entries)])
+    texts = read_run(tmp_path / "run").table("events").text
+    assert "Use [redacted: Anthropic key]." in set(texts) and not texts.str.contains(key).any()
+
+
 def test_two_identical_conversations_give_equal_rows(tmp_path: Path) -> None:
     for name in ("a", "b"):
         seen = lived(tmp_path / f"{name}.jsonl", compacts=True)
