@@ -73,7 +73,7 @@ class Workers(AbstractContextManager["Workers"]):
         if kind is not None:
             self._give_up()
         if self._executor is not None and self._client is None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor.shutdown()
         if self._words is not None:
             os.write(self._words.fileno(), b"\n")
             self._words.close()
