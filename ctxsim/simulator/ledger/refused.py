@@ -85,10 +85,9 @@ class Thinking:
         if self._heads_only:
             return request.identity(HEAD - 1) == written.head
         before = written.items.index(items[at]) if items[at] in written.items else -1
-        first = at - before
-        if before < 0 or first < 0 or any(items[first + n] is not written.items[n] for n in range(before)):
+        if before < 0 or tuple(items[at - before : at]) != written.items[:before]:
             return False
-        return request.identity(HEAD - 1 + first) == written.behind
+        return request.identity(HEAD - 1 + at - before) == written.behind
 
     def errors(self, request: Request, begins_turn: bool) -> list[str]:
         """Return what the provider would refuse; empty if the request is valid."""
