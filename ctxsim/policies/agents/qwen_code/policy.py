@@ -93,14 +93,12 @@ class QwenCode(Policy):
             kept |= {item.place for item in view[:end] if item.message == last and item.kind in asked}
             kept |= {item.place for item in view[end:]}
         old = [item for item in view if item.place not in kept]
-        before = next((item.order for item in view if item.place in kept), None)
         files = [one for one in files_read(view).values() if one.place not in kept][: self.max_recent_files_to_retain]
-        made = condense(self, view, old, reason, self.summary_tokens, before, view)
+        made = condense(self, view, old, reason, self.summary_tokens, 0, view)
         if made is None:
             return None
         self._failures = 0
-        at = made[-1].order + 1 if before is None else before
-        made = made.insert(ACKNOWLEDGED, at, reason)
+        made = made.insert(ACKNOWLEDGED, 0, reason)
         for file in files:
-            made = made.insert(file.text, at, "read lately: attached again", sources=[file.place])
+            made = made.insert(file.text, 0, "read lately: attached again", sources=[file.place])
         return made
