@@ -50,7 +50,7 @@ class Opencode(Policy):
     @property
     def usable(self) -> int:
         """Tokens of a step's usage from which on it compacts."""
-        output = min(self.output or 32_000, 32_000)
+        output = min(self.output, 32_000) or 32_000
         return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
     def fires_at(self) -> float | None:
