@@ -237,7 +237,7 @@ def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Cou
 
 
 def _beside(transcript: Transcript, call: int) -> int:
-    """The place of an item that a call is the first to send, preferably of a kind that policies rarely cut alone."""
-    since = transcript.calls[call - 2].start if call > 1 else 0
-    new = transcript.items[since : transcript.calls[call - 1].start] or transcript.items[:1]
+    """The place of an item that a later call is the first to send, preferably of a kind that policies rarely cut."""
+    before, this = transcript.calls[call - 2 : call]
+    new = transcript.items[before.start : this.start] or transcript.items[:1]
     return max(new, key=lambda item: (item.kind != "tool_result", item.kind != "reasoning")).place

@@ -239,6 +239,6 @@ def test_what_joined_stands_beside_what_policies_hardly_cut() -> None:
     assert beside(4) == ("So.", made.calls[2].start + 1)
     assert beside(11) == ("And now?", made.calls[10].start - 1)
     # Where nothing is hidden too.
-    assert [one.media for one in _sized(made, Size("fitted", steps=(Step(1, 300),))).items] == [
-        (Media(UNLOGGED, 300),), *[()] * (len(made.items) - 1)
+    assert [one.media for one in _sized(made, Size("fitted", steps=(Step(2, 300),))).items] == [
+        (), (), (Media(UNLOGGED, 300),), *[()] * (len(made.items) - 3)
     ]  # fmt: skip
