@@ -204,7 +204,7 @@ def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
     after = following.input_tokens if following and following.input_tokens else cut.compaction.tokens_after
     if following is None or following.cache_read_tokens is None:
         return before, after, None
-    return before, after, max(0, following.input_tokens - following.cache_read_tokens)
+    return before, after, following.input_tokens - following.cache_read_tokens
 
 
 class SummaryScore(msgspec.Struct, frozen=True):
