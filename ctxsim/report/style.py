@@ -121,7 +121,6 @@ def direct_labels(axes: Any, labels: Sequence[Label]) -> None:
         colors=[color for *_, color in labels], linewidths=0.5, alpha=0.6, zorder=3,
         transform=axes.transAxes, clip_on=False,
     )  # fmt: skip
-    joins.set_in_layout(False)
     axes.add_collection(joins)
     for (text, _, _, color), height in zip(labels, heights, strict=True):
         axes.text(NAMES_AT, height, text, transform=axes.transAxes, color=color, va="center", fontsize=9)
