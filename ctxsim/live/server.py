@@ -65,9 +65,7 @@ def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterat
     """
     bound = listen(host, port)
     app = application(endpoint, LOOPBACK if host in LOOPBACK else (*LOOPBACK, host))
-    config = uvicorn.Config(
-        app, log_level="error", access_log=False, ws="none", lifespan="off", http=_Patient, limit_concurrency=CLIENTS
-    )
+    config = uvicorn.Config(app, log_level="error", ws="none", lifespan="off", http=_Patient, limit_concurrency=CLIENTS)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
