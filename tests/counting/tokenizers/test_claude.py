@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.counting.tokenizers import CLAUDE, open_tokenizer
+from ctxsim.counting.tokenizers.claude_engine import ClaudeTokenizer
 
 COUNTS: dict[str, tuple[int, int]] = {
     "hello, world": (7, 8),
@@ -83,6 +84,14 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     began = time.process_time()
     tokenizer.count_many([piece * (400_000 // len(piece))])
     assert time.process_time() - began < 3
+
+
+def test_of_all_cuts_the_one_into_fewest_pieces_counts() -> None:
+    # \x01 and \x02 stand around a word. \x01bcd, ef and g\x02 are three pieces; \x01, b, c and defg\x02 are four.
+    tokenizer = ClaudeTokenizer("claude_3")
+    pieces = [*"\x01bcdefg\x02", "\x01bcd", "ef", "g\x02", "defg\x02"]
+    tokenizer.__dict__["_vocabulary"] = {"pieces": pieces, "bytes": []}
+    assert tokenizer.count_many(["bcdefg", "bcd", "efg"]) == [3, 2, 3]
 
 
 def test_it_reaches_other_processes() -> None:
