@@ -221,6 +221,8 @@ def again(folder: Path, more: float, base: float = 0.0, cost: float = 6.0, refet
     # 6 + r x A = 10 + r x B. Where that is at no rate up to 1, what is left at rate 1.
     (5.0, 0.0, None, 0.8, 10 / 6, 6.0), (4.0, 0.0, None, 1.0, 10 / 6, 6.0), (3.9, 0.0, None, None, 10 / 9.9, 6.0),
     (5.0, 1.0, None, 1.0, 10 / 6, 6.0), (0.0, 0.0, None, None, 10 / 6, 6.0), (2.0, 2.0, None, None, 12 / 8, 6.0),
+    # Of less than a dollar too: 0.6 + 18.8 r = 10.
+    (18.8, 0.0, None, 0.5, 10 / 0.6, 0.6),
     # The same whatever the run's rate.
     (5.0, 0.0, 0.5, 0.8, 10 / 6, 6.0), (3.0, 0.0, 0.5, None, 10 / 9, 6.0),
     # Where doing nothing loses more, 10.5 + r saves beside 10 + 5 r from an eighth on: at rate 1 11.5 of 15.

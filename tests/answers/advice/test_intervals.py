@@ -37,10 +37,11 @@ def test_of_a_hundred_intervals_about_95_hold_the_mean_and_of_fewer_than_six_ses
 
 
 def test_of_more_than_five_thousand_sessions_the_interval_is_the_normal_one() -> None:
-    # Half zeros, half ones: the standard deviation is 0.5 * sqrt(n / (n - 1)), the error that by sqrt(n).
-    found = bootstrap_mean([0.0, 1.0] * 5_000, [f"{n:04}" for n in range(10_000)])
-    reach = 1.959964 * 0.5 / 9_999**0.5
-    assert found == pytest.approx((0.5, 0.5 - reach, 0.5 + reach), abs=1e-8)
+    # Of n values, k are ones: their deviation is sqrt(p (1 - p) n / (n - 1)) with p = k / n, the error that by sqrt(n).
+    share = 2_500 / 5_001
+    found = bootstrap_mean([0.0, 1.0] * 2_500 + [0.0], [f"{n:04}" for n in range(5_001)])
+    reach = 1.959964 * (share * (1 - share) / 5_000) ** 0.5
+    assert found == pytest.approx((share, share - reach, share + reach), abs=1e-8)
 
 
 def paired(differences: list[float], others: int) -> dict[str, pandas.DataFrame]:
