@@ -85,6 +85,7 @@ def test_an_agent_of_ones_own_is_driven(tmp_path: Path, monkeypatch: pytest.Monk
         [], "documented-53k", command=mine, policies=["keep-all"], out=tmp_path / "run", told=heard.append
     )  # fmt: skip
     (agent,) = run.agents
+    assert run.folder == tmp_path / "run"
     assert heard == [agent] and agent.observation.label == run.labels[-1] and run.labels[0] == "keep-all"
     assert isinstance(run.frame(), pandas.DataFrame) and set(run.frame().policy) == set(run.labels)
     with pytest.raises(CtxsimError, match="name an agent"):
