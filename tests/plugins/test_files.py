@@ -15,6 +15,7 @@ from ctxsim.plugins import files
 from ctxsim.plugins.files import (
     FROM_FILE,
     MOST_BYTES,
+    config_values,
     load_file,
     small_file,
     toml_values,
@@ -97,7 +98,7 @@ def test_toml_is_values_or_refused(data: bytes, values: Any) -> None:
         with pytest.raises(InputError, match="f: is no TOML"):
             toml_values(data, "f")
     else:
-        assert toml_values(data, "f") == values
+        assert toml_values(data, "f") == config_values(data.decode(), "toml", "f") == values
     with pytest.raises(InputError, match="f: is no TOML: "):
         toml_values(b"\xff", "f")
 
