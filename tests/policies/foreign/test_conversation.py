@@ -74,6 +74,9 @@ def test_every_kind_of_message() -> None:
         [("call", "c"), ("call", "call_4")], [("tool", "c")], [("tool", "call_4")],
     ]  # fmt: skip
     assert [conversation.numbers.get(name) for name in ("s2", "m0", "s1", "m9")] == [0, 1, 7, None]
+    # What stands within a response parts it: the second part is named by its first item too.
+    parted = Conversation().messages(viewed().insert("noted", 2, "test"))
+    assert [one["id"] for one in parted] == ["m0", "a1", "s1", "a1.2", "m5", "m6", "a3", "a4"]
     orphan = Item("tool_result", 0, 0, "r", "read", None, "mine")
     assert Conversation().messages(viewed(orphan))[0]["tool_call_id"] == "mine"
 

@@ -182,6 +182,19 @@ def test_semantic_kernel_shows_its_summarizer_texts_alone() -> None:
     assert [item.text for item in driven.asked[0]] == ["The task."]
 
 
+def test_pydantic_ai_counts_a_summary_as_a_request_of_its_own() -> None:
+    driven = Driven("pydantic-summarize:max_messages=4,keep_messages=1", 10_000)
+    driven.user("a")
+    driven.calls("b")
+    driven.calls("c")
+    driven.says("d")
+    driven.user("e")
+    assert driven.sent() == ["a", SUMMARY, "e"]
+    # With a call and its result these are five, over four again: of the last one its call stays too.
+    driven.calls("f")
+    assert driven.sent() == ["a", SUMMARY, "{}", "f"]
+
+
 def test_strands_summarizes_three_tenths_and_never_the_newest() -> None:
     # Of 21 messages six: the task, two pairs and a call; its result may not begin, so it goes too.
     driven = of_calls("strands-summarizing", 10)
