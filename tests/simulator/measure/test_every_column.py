@@ -291,6 +291,12 @@ def test_by_hand(policy: str | type[Policy], provider: Provider, expected: dict[
         assert found[name] == (pytest.approx(value, abs=2e-10) if isinstance(value, float) else value), name
 
 
+def test_a_wait_is_told_to_the_microsecond() -> None:
+    # 39 a second: call 1 leaves 330, call 2 finds 720 at 10 s and waits for 1,609 more, 41.25641025... s.
+    limited = msgspec.structs.replace(PLAIN, rate_limit=RateLimit(2_340))
+    assert measure(basis_of(four_calls(), limited), open_policy("keep-all")).rows[1].wait_s == 41.25641
+
+
 def test_frontiers_by_hand() -> None:
     # As in ALL: without anything kept the heads, or the dialogue; with it one token each, or FIRST for three requests.
     rows = {(row.family, row.survival): row for row in frontier_rows(basis_of(four_calls(), CACHED))}

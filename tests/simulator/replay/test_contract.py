@@ -212,10 +212,11 @@ def test_what_a_policy_remembers_of_another_transcript_is_seen() -> None:
     assert any("is it deterministic?" in line for line in found)
 
 
-def test_a_second_replay_that_breaks_is_another_result() -> None:
+@pytest.mark.parametrize("call", [1, 2])
+def test_a_second_replay_that_breaks_is_another_result(call: int) -> None:
     @dataclass
     class BreaksLater(Policy):
-        """The second object of the class breaks the contract at its second call."""
+        """The second object of the class breaks the contract at this call."""
 
         made: ClassVar[int] = 0
 
@@ -224,10 +225,10 @@ def test_a_second_replay_that_breaks_is_another_result() -> None:
             self._broken = BreaksLater.made > 1
 
         def before_call(self, view: View) -> View:
-            return view.drop([99], "not there") if self._broken and len(view) > 1 else view
+            return view.drop([99], "not there") if self._broken and (call == 1 or len(view) > 1) else view
 
     (line,) = violations(spec_of(BreaksLater), CONVERSATIONS[:1], PROVIDERS["roomy"])
-    assert "call 2: a second replay gave another result" in line
+    assert f"call {call}: a second replay gave another result" in line
 
 
 @pytest.mark.slow
