@@ -89,6 +89,10 @@ def test_a_runs_verdict_comes_first(
     page = told(run, capsys, "md")
     assert page.startswith(f"> {first}  \n") and page.splitlines()[0].endswith("  ") and "|---" in page
     assert len(page.splitlines()[-1].split("|")) < len(rows[0].split(",")), "as many as people read"
+    # Tables of planted facts stand below, but not in CSV, which is one table.
+    monkeypatch.setattr("ctxsim.cli.show.needle_sheets", lambda run: [TWO])
+    assert "a note" in told(run, capsys, "json") and "| w | 7 |" in told(run, capsys, "md")
+    assert told(run, capsys, "csv").splitlines() == rows
 
 
 def test_the_first_line_of_an_answer_is_bold(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import threading
@@ -211,6 +212,11 @@ def test_a_module_is_a_reader_by_its_two_functions() -> None:
     ):
         with pytest.raises(LabelError, match=f"mine is no reader: {why}"):
             load_reader_module(module, "mine")
+
+
+def test_a_minus_is_what_comes_by_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"[1]")))
+    assert [(one.name, one.content()) for one in sources("-")] == [("standard input", b"[1]")]
 
 
 def test_a_pattern_matches_files_whatever_their_names_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
