@@ -18,7 +18,6 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +37,6 @@ NOT_READ = "Requests without a response, permissions, and what the user interfac
 
 WIRE_FILE = "wire.jsonl"
 STATE_FILE = "state.json"
-
-# Tokens of the user's oldest and newest texts that a compaction leaves if there are more than both together.
-OLDEST_TOKENS = 2_000
-NEWEST_TOKENS = 18_000
 
 # Repetitions of `context.append_message` and `step.end`, and records that are not part of a conversation.
 _BESIDE = (
@@ -106,8 +101,7 @@ class _Compaction(msgspec.Struct, rename="camel"):
     # The summary as it was sent: between fixed texts.
     context_summary: str | None = None
     compacted_count: int | None = None
-    # How many of the user's own texts stayed, the newest; of these, how many were the oldest instead. Without it, all
-    # messages after the compacted ones stayed.
+    # How many of the user's own texts stayed: the newest, and so many of the oldest. If unknown, all later messages.
     kept_user_message_count: int | None = None
     kept_head_user_message_count: int | None = None
 
@@ -159,8 +153,8 @@ class _Reading:
         self.request = _Request()
         self.history: list[list[int]] = []
         self.history_end = 0
-        # Of each item that is a user message, whether the user wrote it.
-        self.own: list[bool] = []
+        # The texts that the user wrote, among those that are sent as a user's.
+        self.own: set[str] = set()
         self.started_by = "how is not recorded"
         # A request outside all turns: the summary's if a compaction follows.
         self.asked: _Request | None = None
@@ -209,42 +203,20 @@ class _Reading:
         self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
         # The count is of the previous history's messages: after an earlier compaction, its summary is the first.
         history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
-        rest: list[list[int]] = []
-        cut: dict[int, str] = {}
+        summary = [compaction.context_summary or compaction.summary or ""]
+        rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
+        oldest, items = compaction.kept_head_user_message_count or 0, self.assembly.items
         if compaction.kept_user_message_count is not None:
-            oldest, newest = self._users_own(history, compaction)
-            rest = [*oldest, *(message for message in newest if message not in oldest)]
-            if compaction.kept_head_user_message_count is not None:
-                self._cut(oldest, OLDEST_TOKENS, 1, cut)
-                self._cut(newest[::-1], NEWEST_TOKENS, -1, cut)
-        elif compaction.compacted_count is not None:
-            rest = history[compaction.compacted_count :]
-        kept = [place for message in rest for place in message if place not in cut]
-        summary = [*cut.values(), compaction.context_summary or compaction.summary or ""]
-        if not self.assembly.calls:
-            self.own += [False for text in summary if text]
+            users = [message for message in history if message and items[message[0]].kind == "user"]
+            own = [message for message in users if items[message[0]].text in self.own]
+            first, last = own[:oldest], own[max(0, len(own) + oldest - compaction.kept_user_message_count) :]
+            rest = [*first, *(message for message in last if message not in first)]
+            if oldest:
+                start, end = ("\n\n".join(items[place].text for place, *_ in part) for part in (first, last))
+                summary[:0] = [_beginning(start, 2_000), _beginning(end[::-1], 18_000)[::-1]]
+        kept = [place for message in rest for place in message if not oldest]
         self.assembly.compacted(self.started_by, summary, kept, tokens, compaction.tokens_after)
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
-
-    def _users_own(self, history: list[list[int]], compaction: _Compaction) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the oldest and the newest of the user's own messages that stayed. One message may be both."""
-        users = (item.place for item in self.assembly.items if item.kind == "user")
-        own = {place for place, written in zip(users, self.own, strict=False) if written}
-        found = [message for message in history if message and message[0] in own]
-        oldest = compaction.kept_head_user_message_count or 0
-        newest = (compaction.kept_user_message_count or 0) - oldest
-        return found[:oldest], found[max(0, len(found) - newest) :]
-
-    def _cut(self, messages: list[list[int]], tokens: int, way: int, cut: dict[int, str]) -> None:
-        """Add what stays of a message that crosses `tokens`: its beginning, or its end if `way` is -1."""
-        for place in (place for message in messages for place in message):
-            text = self.assembly.items[place].text[::way]
-            sizes = [*accumulate((0.25 if character.isascii() else 1 for character in text), initial=0)]
-            if sizes[-1] > tokens:
-                stays = text[: bisect_right(sizes, tokens) - 1][::way]
-                cut[place] = f"{cut[place]}\n{stays}" if place in cut else stays
-            # Each message has one more, for its role.
-            tokens -= 1 + ceil(sizes[-1])
 
     def _settings(self, settings: _Settings) -> None:
         self.assembly.project = self.assembly.project or settings.folder or ""
@@ -257,7 +229,8 @@ class _Reading:
     def _message(self, message: _UserMessage) -> None:
         parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
         origin = message.origin or {"kind": "user"}
-        self.own += [origin.get("kind") == "user" or origin.get("trigger") == "user-slash" for _ in parts]
+        if origin.get("kind") == "user" or origin.get("trigger") == "user-slash":
+            self.own.update(part.text for part in parts)
         # A message that comes while a step is open is sent with the next request.
         if self.step and self.step.parts:
             self.waiting += parts
@@ -304,6 +277,12 @@ def _messages(items: Sequence[Item]) -> list[list[int]]:
     """Return the places of each message as Kimi counts them: each input is one, each response is one."""
     messages = groupby(items, lambda item: -item.message if item.kind in RESPONSE_KINDS else item.place)
     return [[item.place for item in message] for _, message in messages]
+
+
+def _beginning(text: str, tokens: int) -> str:
+    """Return the longest beginning of at most `tokens`: four ASCII characters, or one other, are one."""
+    sizes = [*accumulate(0.25 if character.isascii() else 1 for character in text)]
+    return text[: bisect_right(sizes, tokens)]
 
 
 def _said(part: dict[str, Any]) -> Part:

@@ -187,19 +187,17 @@ def test_the_users_own_texts_stay_at_a_compaction_of_protocol_1_5(tmp_path: Path
     assert not any(note.startswith("left out") for note in found.notes)
 
 
-def test_the_oldest_and_newest_of_the_users_texts_are_cut_where_kimi_cuts_them(tmp_path: Path) -> None:
-    # 2,000 tokens of the oldest: 4 ASCII characters or 1 other are one, and each message has one for its role. The
-    # first has 501; 1,499 are left. Of the 18,000 of the newest, the last has 10,002; 7,998 are left.
-    lines = [own("a" * 2_000), own("é" * 100 + "b" * 40_000), own("c" * 39_997 + "ü"), *answer("Done.")]
-    again = [own("d" * 400), compacted(7, 5, 2), *answer("Done.")]
+def test_of_too_many_users_texts_the_beginning_and_the_end_stay(tmp_path: Path) -> None:
+    # 4 ASCII characters are a token, or 1 other: 2,000 of the beginning, and 18,000 of the end.
+    lines = [own("a" * 1_998), own("é" * 100 + "b" * 40_000), own("c" * 39_998 + "ü"), *answer("c" * 39_998 + "ü")]
+    again = [own("d" * 398), compacted(7, 5, 2), *answer("Done.")]
     found = one(tmp_path, *lines, compacted(4, 4, 2), *answer("Done."), *again)
     # It is the same message whose beginning and end stay.
-    both = "é" * 100 + "b" * 4 * 1_399
-    assert found.compactions[0].summary == (both + "\n" + "b" * 4 * 7_998, "Notes: Mail.")
-    assert found.compactions[0].kept == (0, 2)
-    # The newest has 101 and the one before 10,002, so 7,897 are left.
-    assert found.compactions[1].summary == (both + "\n" + "b" * 4 * 7_897, "Notes: Mail.")
-    assert found.compactions[1].kept == (0, 2, 5)
+    beginning = "a" * 1_998 + "\n\n" + "é" * 100 + "b" * 4 * 1_400
+    end = "b" * 40_000 + "\n\n" + "c" * 39_998 + "ü"
+    assert found.compactions[0].summary == (beginning, end[-71_997:], "Notes: Mail.")
+    assert found.compactions[1].summary == (beginning, (end + "\n\n" + "d" * 398)[-71_997:], "Notes: Mail.")
+    assert [one.kept for one in found.compactions] == [(), ()]
 
 
 def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
