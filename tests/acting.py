@@ -59,6 +59,8 @@ ACTING = {
     "inspect-trim-messages": "inspect-trim-messages:preserve=0.4",
     "json-aware": "json-aware:chars=80",
     "kimi-cli": "kimi-cli:compaction_trigger_ratio=0.1,reserved_context_size=100,summary_tokens=20",
+    "kimi-code": "kimi-code:compaction_trigger_ratio=0.1,reserved_context_size=100,keep_user_tokens=20,"
+    "keep_oldest_tokens=5,summary_tokens=20",
     "langchain-clear": "langchain-clear:trigger=100,keep=1,clear_tool_inputs=True,clear_at_least=50",
     "langchain-summarize": "langchain-summarize:trigger=100,keep=2,max_tokens=20",
     "langchain-trim": "langchain-trim:max_tokens=150,start_on=human/ai,allow_partial=True",

@@ -44,7 +44,7 @@ def test_what_is_special_and_how_often_a_refused_request_is_tried_again() -> Non
     }
     shipped = [cls() for cls in known.values() if cls.family in ("agents", "frameworks")]
     assert {policy.name: policy.retries for policy in shipped if policy.retries is not None} == {
-        "roo-code": 3, "crewai-summarize": 20, "inspect-edit": 1, "inspect-trim": 1, "inspect-summary": 1,
-        "deepagents": 1, "openclaw": 1, "openhands-condenser": 5, "strands-sliding": 1_000,
+        "kimi-code": 3, "roo-code": 3, "crewai-summarize": 20, "inspect-edit": 1, "inspect-trim": 1,
+        "inspect-summary": 1, "deepagents": 1, "openclaw": 1, "openhands-condenser": 5, "strands-sliding": 1_000,
         "strands-summarizing": 1_000,
     }  # fmt: skip

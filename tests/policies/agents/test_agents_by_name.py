@@ -25,6 +25,8 @@ AGENTS = (
     "goose:auto_compact_threshold=0.8,large_text_threshold=200000,summary_tokens=1500,estimator=tokenizer",
     "kimi-cli:compaction_trigger_ratio=0.85,reserved_context_size=50000,max_preserved_messages=2,summary_tokens=1500,"
     "estimator=usage-tail",
+    "kimi-code:compaction_trigger_ratio=0.85,reserved_context_size=50000,keep_user_tokens=20000,keep_oldest_tokens=2000,"
+    "max_result_chars=50000,max_line_chars=2000,summary_tokens=1500,estimator=usage-tail:unit=bytes",
     "mistral-vibe:auto_compact_threshold=-1,window_share=0.8,keep_user_tokens=20000,max_result_chars=16000,"
     "excerpt_chars=8000,summary_tokens=1500,estimator=serialized:ratio=4,unit=points",
     "openai-compact:compact_threshold=0,summary_tokens=1500,estimator=usage-tail",

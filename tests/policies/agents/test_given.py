@@ -267,6 +267,8 @@ def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert lines([Given("opencode", "OPENCODE_DISABLE_PRUNE", True)]) == {ENV: ["export OPENCODE_DISABLE_PRUNE=true"]}
     kimi = Given("kimi-cli", "loop_control.compaction_trigger_ratio", 0.6)
     assert lines([kimi]) == {"~/.kimi/config.toml": ["loop_control.compaction_trigger_ratio = 0.6"]}
+    kimi = Given("kimi-code", "loop_control.reserved_context_size", 100_000)
+    assert lines([kimi]) == {"~/.kimi-code/config.toml": ["loop_control.reserved_context_size = 100000"]}
     trigger = Given("langchain", "SummarizationMiddleware.trigger", 40_000)
     keep = Given("langchain", "SummarizationMiddleware.keep", 10)
     assert constructors([trigger, keep]) == [

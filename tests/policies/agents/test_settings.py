@@ -21,8 +21,8 @@ from ctxsim.policies.agents.versions import holds, numbers_of, order_of
 
 AGENTS = (
     "aider", "claude-code", "cline", "codex", "continue-cli", "copilot-cli", "crush", "gemini-cli", "goose",
-    "kilo-code", "kimi-cli", "mistral-vibe", "opencode", "openhands", "pi", "qwen-code", "roo-code",
-    "swe-agent", "zed",
+    "kilo-code", "kimi-cli", "kimi-code", "mistral-vibe", "opencode", "openhands", "pi", "qwen-code",
+    "roo-code", "swe-agent", "zed",
 )  # fmt: skip
 FRAMEWORKS = ("adk", "agent-framework", "langchain", "openai-agents", "openhands-sdk", "pydantic-ai", "strands")
 

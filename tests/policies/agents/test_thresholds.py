@@ -26,6 +26,9 @@ CLAUDE = "claude-code:reserve=200,buffer=130,tail_factor=1"
         ("gemini-cli:compression_threshold=0.4", 1_000, 400),
         ("kimi-cli", 40_000, 0), ("kimi-cli", 50_001, 1), ("kimi-cli", 200_000, 150_000),
         ("kimi-cli", 400_000, 340_000), ("kimi-cli", 1_000_000, 850_000),
+        # A reserve that isn't below the window counts for nothing.
+        ("kimi-code", 40_000, 34_000), ("kimi-code", 50_000, 42_500), ("kimi-code", 50_001, 1),
+        ("kimi-code", 80_000, 30_000), ("kimi-code", 1_000_000, 850_000),
         ("mistral-vibe", 80_000, 64_000), ("mistral-vibe:auto_compact_threshold=50000", 80_000, 50_000),
         # It could never fire; 0 is never.
         ("mistral-vibe:auto_compact_threshold=80000", 80_000, 64_000),
