@@ -65,7 +65,7 @@ RECORDED = {
     f"{MADE}/copilot/large.jsonl": ("copilot-cli", "0.0.420", "gpt-5"),
     f"{MADE}/copilot/small.jsonl": ("copilot-cli", "1.0.77", "gpt-5-mini"),
     f"{MADE}/qwen/019f0000-0000-7000-8000-000000000001.jsonl": ("qwen-code", "0.21.13", "synthetic-model"),
-    f"{MADE}/kimi/assistant_tools.jsonl": ("kimi-cli", "", "kimi-k2.7-code"),
+    f"{MADE}/kimi/assistant_tools.jsonl": ("kimi-code", "", "kimi-k2.7-code"),
     f"{MADE}/opencode/storage_v2": ("opencode", "1.3.17", "gpt-4o-mini"),
 }  # fmt: skip
 

@@ -65,10 +65,10 @@ PLACES = (
     Place("Droid", "droid", ".factory", ("sessions/**/*.jsonl",)),
     # https://docs.x.ai/build
     Place("Grok Build", "grok", ".grok", ("sessions/*/*/chat_history.jsonl",)),
-    # https://moonshotai.github.io/kimi-cli/
-    Place("Kimi CLI", "kimi", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://github.com/MoonshotAI/kimi-code
     Place("Kimi Code", "kimi", ".kimi-code", ("sessions/**/wire.jsonl",)),
+    # https://moonshotai.github.io/kimi-cli/
+    Place("Kimi CLI", "kimi", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://docs.cline.bot/, https://github.com/cline/cline (`sdk`)
     Place("Cline", "cline", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
     Place("Cline", "cline", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),

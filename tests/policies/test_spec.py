@@ -129,7 +129,14 @@ def test_a_class_that_is_registered_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("format", "agent"),
-    [("codex", "codex"), ("codex-rollout", "codex"), ("kimi", "kimi-cli"), ("codexrollout", ""), ("kim", ""), ("", "")],
+    [
+        ("codex", "codex"),
+        ("codex-rollout", "codex"),
+        ("kimi", "kimi-code"),
+        ("codexrollout", ""),
+        ("kim", ""),
+        ("", ""),
+    ],
 )
 def test_the_agent_that_writes_a_format(format: str, agent: str) -> None:
     assert agent_of(format) == agent

@@ -82,7 +82,7 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     made = put(home / ".cline/data/sessions/s/s.messages.json")
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
     assert [(one.place.agent, one.paths) for one in kept()] == [
-        ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi CLI", (old,)), ("Kimi Code", (session,)),
+        ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi Code", (session,)), ("Kimi CLI", (old,)),
         ("Cline", (made, cli)), ("Cline", (task,)),
     ]  # fmt: skip
 
@@ -119,7 +119,8 @@ def test_a_variable_that_moves_an_agents_sessions_moves_its_settings(
 def test_settings_lie_where_each_agents_variable_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, agent, name in (
         ("PI_CODING_AGENT_DIR", "pi", "settings.json"), ("QWEN_HOME", "qwen-code", "settings.json"),
-        ("KIMI_SHARE_DIR", "kimi-cli", "config.toml"), ("CODEX_HOME", "codex", "config.toml"),
+        ("KIMI_SHARE_DIR", "kimi-cli", "config.toml"), ("KIMI_CODE_HOME", "kimi-code", "config.toml"),
+        ("CODEX_HOME", "codex", "config.toml"),
         ("CLAUDE_CONFIG_DIR", "claude-code", "settings.json"),
         ("XDG_CONFIG_HOME", "opencode", "opencode/opencode.json"),
         ("GEMINI_CLI_HOME", "gemini-cli", ".gemini/settings.json"),
