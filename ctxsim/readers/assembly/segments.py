@@ -14,6 +14,9 @@ from ctxsim.transcript import CLEARED, NO_RESULT, Compaction, Item, Needle, Tran
 UNLOGGED_CLEARING = "unlogged clearing"
 """Name in notes for a drop of recorded usage that no line of the log explains."""
 
+START = Compaction(1, 0)
+"""The cut before the first segment."""
+
 
 def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Transcript]:
     """Return the segments between recorded compactions or clearings; without any, the transcript itself. Compactions
@@ -26,16 +29,17 @@ def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Tra
     cuts = sorted((*transcript.compactions, *_clearings(transcript)), key=lambda cut: cut.call)
     if not cuts:
         return [transcript]
-    made = [_Segment(transcript, begin, end, unlogged) for begin, end in pairwise((None, *cuts, None))]
+    end = Compaction(len(transcript.calls) + 1, len(transcript.items))
+    made = [_Segment(transcript, begin, end, unlogged) for begin, end in pairwise((START, *cuts, end))]
     made = [segment for segment in made if segment.calls]
     return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
 
 
 def history(transcript: Transcript) -> tuple[Item, ...]:
     """Return the items that a request after the last call would hold."""
-    behind = len(transcript.calls) + 1
-    *_, last = Compaction(behind, 0), *transcript.compactions
-    return _Segment(transcript, msgspec.structs.replace(last, call=behind), None, ()).transcript(1, 1).items
+    end = Compaction(len(transcript.calls) + 1, len(transcript.items))
+    *_, last = START, *transcript.compactions
+    return _Segment(transcript, msgspec.structs.replace(last, call=end.call), end, ()).transcript(1, 1).items
 
 
 def _clearings(transcript: Transcript) -> Iterator[Compaction]:
@@ -70,36 +74,29 @@ def across(transcript: Transcript) -> Transcript:
 
 
 class _Segment:
-    """The calls between two cuts; `begin` and `end` are None at the ends of the recording."""
+    """The calls between two cuts."""
 
-    def __init__(
-        self, whole: Transcript, begin: Compaction | None, end: Compaction | None, unlogged: Collection[int]
-    ) -> None:
+    def __init__(self, whole: Transcript, begin: Compaction, end: Compaction, unlogged: Collection[int]) -> None:
         self.whole = whole
         self.begin = begin
         self.end = end
         self.unlogged = unlogged
-        self.first = begin.call if begin else 1
-        self.last = end.call - 1 if end else len(whole.calls)
+        self.first, self.last = begin.call, end.call - 1
         self.calls = whole.calls[self.first - 1 : self.last]
-        self._start = begin.at if begin else 0
-        self._stop = end.at if end else len(whole.items)
         self._items: list[Item] = []
         self._places: dict[int, int] = {}
         self._message: Hashable = None
         self._gone = {place for call, place in whole.cleared if call <= self.first}
         self._orphans = self._unanswered = 0
-        recorded = begin is not None and begin.call not in unlogged
-        self._after_compaction = recorded and begin in whole.compactions
 
     def transcript(self, number: int, of: int) -> Transcript:
         whole, begin = self.whole, self.begin
-        for text in begin.summary if begin else ():
+        for text in begin.summary:
             self._add(Item("user", -1, 0, text), "summary")
         for item in self._kept():
             self._recorded(item)
-        carried = len(self._items) if begin else whole.carried
-        for item in whole.items[self._start : self._stop]:
+        carried = whole.carried if begin is START else len(self._items)
+        for item in whole.items[begin.at : self.end.at]:
             self._recorded(item)
         calls = tuple(
             msgspec.structs.replace(call, start=self._moved(call.start), end=self._moved(call.end))
@@ -113,21 +110,22 @@ class _Segment:
             calls=calls,
             notes=(*(whole.notes if number == 1 else ()), *self._notes(number, of, carried)),
             needles=tuple(self._needles()),
-            compactions=(), cleared=(), carried=carried, after_compaction=self._after_compaction,
+            compactions=(), cleared=(), carried=carried,
+            after_compaction=begin.call not in self.unlogged and begin in whole.compactions,
             compacted_at=self._compacted_at(), cost_usd=None, beside=whole.beside if number == 1 else (),
         )  # fmt: skip
 
     def _compacted_at(self) -> int | None:
         """Return the recorded input, in tokens, at which an automatic compaction ended the segment, or None."""
-        if self.end is None or self.end.started_by != "auto":
+        if self.end.started_by != "auto":
             return None
         usage = self.calls[-1].usage if self.calls else None
         return self.end.tokens_before or (usage.input_tokens if usage else None)
 
     def _kept(self) -> Iterator[Item]:
         """Yield the kept items. Providers require a result for each call, so a missing one is made up."""
-        kept = [self.whole.items[place] for place in self.begin.kept] if self.begin else []
-        later = self.whole.items[self._start : self._stop]
+        kept = [self.whole.items[place] for place in self.begin.kept]
+        later = self.whole.items[self.begin.at : self.end.at]
         answered = {item.answers for item in (*kept, *later) if item.kind == "tool_result"}
         open_calls: list[Item] = []
         for number, item in enumerate(kept):
@@ -164,7 +162,7 @@ class _Segment:
 
     def _moved(self, edge: int) -> int:
         """Return the place in this segment of a call's edge."""
-        later = (self._places[place] for place in range(edge, self._stop) if place in self._places)
+        later = (self._places[place] for place in range(edge, self.end.at) if place in self._places)
         return next(later, len(self._items))
 
     def _needles(self) -> Iterator[Needle]:
@@ -173,15 +171,13 @@ class _Segment:
                 used = tuple(call - self.first + 1 for call in needle.used if self.first <= call <= self.last)
                 yield msgspec.structs.replace(needle, place=self._places[needle.place], used=used)
 
-    def _cut(self, cut: Compaction | None) -> str:
-        if cut is None:
-            return "the end"
+    def _cut(self, cut: Compaction) -> str:
         if cut.call in self.unlogged:
             return f"an {UNLOGGED_CLEARING}"
         return "the first recorded compaction" if cut in self.whole.compactions else "the first recorded clearing"
 
     def _notes(self, number: int, of: int, carried: int) -> list[str]:
-        if self.begin is None:
+        if self.begin is START:
             return [f"segment 1 of {of}: up to {self._cut(self.end)}"]
         summary = self.begin.summary
         kept = carried - len(summary)
