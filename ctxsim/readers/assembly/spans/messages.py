@@ -29,22 +29,21 @@ _OLD = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "choice",
 }
-WRITTEN_LONG = "llm.token_count.prompt_details.cache_write_1h"
-"""A name of our own: no convention has one for what was written for the longer lifetime, but products do."""
-_COUNTS = (
-    ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens"),
-    ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"),
-    ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
-     "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens",
-     "gen_ai.usage.details.cache_read_input_tokens"),
-    ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write",
-     "gen_ai.usage.cache_write.input_tokens",
-     "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
-     "gen_ai.usage.details.cache_creation_input_tokens"),
-    ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
-     "llm.token_count.completion_details.reasoning", "gen_ai.usage.details.reasoning_tokens"),
-    (WRITTEN_LONG,),
-)  # fmt: skip
+COUNTS: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens"),
+    "completion": ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"),
+    "read": ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
+             "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens",
+             "gen_ai.usage.details.cache_read_input_tokens"),
+    "written": ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write",
+                "gen_ai.usage.cache_write.input_tokens",
+                "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
+                "gen_ai.usage.details.cache_creation_input_tokens"),
+    "reasoning": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+                  "llm.token_count.completion_details.reasoning", "gen_ai.usage.details.reasoning_tokens"),
+    # A name of our own: no convention has one for what was written for the longer lifetime, but products do.
+    "long": ("llm.token_count.prompt_details.cache_write_1h",),
+}  # fmt: skip
 """Attributes with counts of the prompt, the output, cache reads and writes, reasoning and long writes, by convention.
 
 Pydantic AI has details of its own (https://ai.pydantic.dev/logfire/).
@@ -278,7 +277,7 @@ def _number(attributes: Attributes, *names: str) -> int | float | None:
 
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; its prompt is whole, even if the span counts cached tokens separately."""
-    found = (_number(attributes, *names) for names in _COUNTS)
+    found = (_number(attributes, *names) for names in COUNTS.values())
     prompt, *others = (None if count is None else int(count) for count in found)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
     made, read, written, reasoning, long = others

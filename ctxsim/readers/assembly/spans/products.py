@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
 from ctxsim.readers.assembly.spans.conversations import conversations
-from ctxsim.readers.assembly.spans.messages import WRITTEN_LONG
+from ctxsim.readers.assembly.spans.messages import COUNTS
 from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.readers.source import decoded as json_decoded
@@ -100,32 +100,20 @@ def span(
 ) -> Span:
     """Return a product's row as a span: ids of trace, span and parent, what was sent and answered, tokens by name.
 
-    `started` is an ISO 8601 time or epoch seconds. `counts` are `prompt`, `completion`, `read`, `written`, `reasoning`,
-    `long`.
+    `started` is an ISO 8601 time or epoch seconds. `counts` have the names of `COUNTS`.
     """
     trace, own, parent = (str(one or "") for one in ids)
     named = model if isinstance(model, str) else ""
     attributes: dict[str, Any] = {"openinference.span.kind": kind, "llm.model_name": named}
     if kind == MODEL:
         attributes |= _bodies(decoded(sent), decoded(answered), named, decoded(tools))
-    for name, key in _COUNTED.items():
-        # Some products write zeros for unknown counts.
-        if counts and counts.get("prompt") and counts.get(name) is not None:
-            attributes[key] = counts[name]
+    # Some products write zeros for unknown counts.
+    if counts and counts.get("prompt"):
+        attributes |= {COUNTS[name][0]: count for name, count in counts.items()}
     attributes["llm.cost.total"] = dollars(finite(cost_usd))
     if session:
         attributes["session.id"] = str(session)
     return Span(trace, own, parent, epoch_s(started), attributes, [])
-
-
-_COUNTED = {
-    "prompt": "llm.token_count.prompt",
-    "completion": "llm.token_count.completion",
-    "read": "llm.token_count.prompt_details.cache_read",
-    "written": "llm.token_count.prompt_details.cache_write",
-    "reasoning": "llm.token_count.completion_details.reasoning",
-    "long": WRITTEN_LONG,
-}
 
 
 def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
