@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.source import Record, Sample, Source, has, under
 
 
@@ -33,12 +34,7 @@ def values_of(sample: Sample) -> list[Any]:
 
 def records_of(source: Source, sample: Sample, notes: list[str]) -> Iterable[Record]:
     """Return the lines of a session file, or those that a stream stands for."""
-    listed = isinstance(sample.document, list)
-    found = (
-        (Record(number, value, f"{source.name}:{number}") for number, value in enumerate(sample.document, 1))
-        if listed
-        else source.records(notes)
-    )
+    found = entries(sample, notes) if isinstance(sample.document, list) else source.records(notes)
     return _as_lines(found) if is_stream(values_of(sample)) else found
 
 
