@@ -205,8 +205,12 @@ class _Adding:
             self._response_of(_called(text))
         elif blocks:
             add_user_content(self.assembly, content, where)
+        elif role in ("tool", "function") and self.open:
+            self.open -= 1
+            self.assembly.result(text, str(value.get("tool_call_id") or ""), str(value.get("name") or ""), media)
         elif role in ("tool", "function"):
-            self._result(value, Part("user", text, media=media))
+            self.assembly.counts["result(s) without a call in the message before kept as user texts"] += 1
+            self.assembly.user(Part("user", text, media=media))
         else:
             self.run.user(text, media)
             self.open = 0
@@ -229,16 +233,6 @@ class _Adding:
         self.open = sum(part.kind == "tool_call" for part in parts)
         self.assembly.response(parts, model=self.model)
         self.run.awaits(parts if in_text else ())
-
-    def _result(self, value: dict[str, Any], result: Part) -> None:
-        if not self.open:
-            self.assembly.counts["result(s) without a call in the message before kept as user texts"] += 1
-            self.assembly.user(result)
-            return
-        self.open -= 1
-        self.assembly.result(
-            result.text, str(value.get("tool_call_id") or ""), str(value.get("name") or ""), result.media
-        )
 
 
 def _content(value: dict[str, Any]) -> Any:
