@@ -147,7 +147,6 @@ class _Reading:
     def __init__(self, source: Source, parent: str | None) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME, parent)
-        self.head = _Settings()
         self.step: _Step | None = None
         self.waiting: list[Part] = []
         self.request = _Request()
@@ -165,8 +164,6 @@ class _Reading:
             self._record(str(value.get("type") or "line without a type"), value, record.where)
         self._close()
         self._paid()
-        self.assembly.system += filter(None, [self.head.system_prompt])
-        self.assembly.tools += map(compact_json, self.head.tools if isinstance(self.head.tools, list) else [])
         return self.assembly.finished()
 
     def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
@@ -221,10 +218,10 @@ class _Reading:
     def _settings(self, settings: _Settings) -> None:
         self.assembly.project = self.assembly.project or settings.folder or ""
         # The first request's head is kept: later ones differ in dates and lists of files.
-        if not self.assembly.calls and self.step is None:
-            self.head.system_prompt = settings.system_prompt or self.head.system_prompt
-        if not self.assembly.calls:
-            self.head.tools = settings.tools or self.head.tools
+        if settings.system_prompt and not self.assembly.calls and self.step is None:
+            self.assembly.system = [settings.system_prompt]
+        if isinstance(settings.tools, list) and settings.tools and not self.assembly.calls:
+            self.assembly.tools = [*map(compact_json, settings.tools)]
 
     def _message(self, message: _UserMessage) -> None:
         parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
