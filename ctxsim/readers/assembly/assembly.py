@@ -67,6 +67,8 @@ class Assembly:
         self.cost_usd: float | None = None
         # The model's window in tokens as the log stated it last, for the responses from here on.
         self.window: int | None = None
+        # Where records with a name of their own stand, for later ones that name them.
+        self.place_of: dict[str | int, int] = {}
         self.project = ""
         self.version = ""
         # Responses that were paid for but aren't part of the conversation.
@@ -126,7 +128,9 @@ class Assembly:
         self._message, self._carried = self.items[-1].message if self.items else 0, len(self.items)
         self._calls, self._beside, self.compactions, self._cleared, self._late = [], [], [], [], {}
         self.shortened = {}
-        return before - len(self.items)
+        moved = before - len(self.items)
+        self.place_of = {name: max(place - moved, 0) for name, place in self.place_of.items()}
+        return moved
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
         """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a

@@ -136,7 +136,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
                 # It was paid for too.
                 assembly.beside(message.usage.request(), _time_s(entry), message.model or "")
         if position + 1 == copied and assembly.calls:
-            conversation.inherited()
+            assembly.inherited()
     assembly.project = where(entries)[0]
     assembly.notes += notes
     yield assembly.finished()
@@ -162,13 +162,12 @@ class _Conversation:
         self.answered = answered
         self.assembly = assembly
         self.model = ""
-        self.place_of: dict[str | int, int] = {}
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
         for name in (entry.uuid, entry.index):
             if name is not None:
-                self.place_of[name] = len(self.assembly.items)
+                self.assembly.place_of[name] = len(self.assembly.items)
         match entry.type:
             case "session":
                 self.model = entry.model_id or ""
@@ -186,11 +185,6 @@ class _Conversation:
             case "model_change":
                 self.model = entry.model_id or self.model
             # All others were counted when they were read.
-
-    def inherited(self) -> None:
-        """End what a fork has copied."""
-        moved = self.assembly.inherited()
-        self.place_of = {name: max(place - moved, 0) for name, place in self.place_of.items()}
 
     def _message(self, entry: _Entry, message: _Message) -> None:
         match message.role:
@@ -239,7 +233,7 @@ class _Conversation:
         else:
             self.assembly.compaction_note(f"{entry.tokens_before} tokens" if entry.tokens_before else "")
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
-        start = self.place_of.get(named) if named is not None else None
+        start = self.assembly.place_of.get(named) if named is not None else None
         kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))
         self.assembly.compacted("", [entry.summary or ""], kept, entry.tokens_before)
 

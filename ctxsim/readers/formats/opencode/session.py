@@ -140,19 +140,17 @@ class _Reading:
         # Old results that are cleared at some time: a heap of (time, place) to come, and the places done.
         self.to_clear: list[tuple[float, int]] = []
         self.cleared: set[int] = set()
-        self.place_of: dict[str, int] = {}
 
     def inherited(self, forked_s: float) -> None:
         """End what a fork has copied. Results that were cleared before the fork are gone from its history."""
         self._clear(forked_s)
         moved = self.assembly.inherited()
-        self.place_of = {message: max(place - moved, 0) for message, place in self.place_of.items()}
         self.to_clear = [(when, place - moved) for when, place in self.to_clear if place >= moved]
         self.cleared = set()
 
     def message(self, message: Message) -> None:
         info = message.info
-        self.place_of[info.id] = len(self.assembly.items)
+        self.assembly.place_of[info.id] = len(self.assembly.items)
         if info.system and not self.assembly.system:
             said = info.system if isinstance(info.system, list) else [info.system]
             self.assembly.system += map(str, said)
@@ -193,7 +191,7 @@ class _Reading:
         """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
         auto = part.auto if part else None
         items = self.assembly.items
-        start = self.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
+        start = self.assembly.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
         by = "" if auto is None else "auto" if auto else "manual"
         self.assembly.compacted("overflow" if part and part.overflow else by, (), range(start, len(items)))
         self.assembly.compaction_note(by or "how is not recorded")
