@@ -6,8 +6,8 @@ https://arize-ai.github.io/openinference/spec/semantic_conventions.html,
 https://github.com/traceloop/openllmetry (before 0.50: `gen_ai.prompt.0.content`)
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -119,7 +119,7 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
     if found := nested(attributes, "llm.output_messages"):
         inputs = nested(attributes, "llm.input_messages")
         # The Responses API answers in several messages, which are one response.
-        return _joined(map(_of_inference, inputs)), [_of_inference(one) for one in found]
+        return [*_joined(map(_of_inference, inputs))], [_of_inference(one) for one in found]
     if found := nested(attributes, "gen_ai.completion"):
         # Anthropic's thinking stands before the answer, as completions of their own.
         thinking = list(takewhile(lambda one: one.get("role") == "thinking", found))
@@ -140,15 +140,13 @@ def _calls_last(value: Mapping[str, Any]) -> Message:
     return message._replace(parts=tuple(sorted(message.parts, key=lambda part: part.kind == "tool_call")))
 
 
-def _joined(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with those of one response joined: the Responses API has several in a row."""
-    found: list[Message] = []
-    for message in messages:
-        if found and message.role == found[-1].role == "assistant":
-            found[-1] = Message("assistant", found[-1].parts + message.parts)
+def _joined(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages with those of one response joined: the Responses API has several in a row."""
+    for role, some in groupby(messages, key=lambda message: message.role):
+        if role == "assistant":
+            yield Message(role, tuple(part for message in some for part in message.parts))
         else:
-            found.append(message)
-    return found
+            yield from some
 
 
 def unreadable(attributes: Attributes) -> list[str]:
