@@ -41,6 +41,18 @@ def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
     return dict(zip(names, kept or (), strict=False))
 
 
+def runs(values: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """Yield values in runs: a value belongs to the run before it if `goes_on(run, value)` is true."""
+    run: list[T] = []
+    for value in values:
+        if run and not goes_on(run, value):
+            yield run
+            run = []
+        run.append(value)
+    if run:
+        yield run
+
+
 def of_database(
     source: Source,
     listed: Callable[[Connection], Iterable[tuple[str, str | None]]],

@@ -26,7 +26,7 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
-from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
+from ctxsim.readers.assembly.stores import Connection, cell, of_database, row, runs
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -184,28 +184,23 @@ def _conversation(found: Connection, one: str, name: str, parent: str | None) ->
 def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
     """Return whether a bubble belongs to a response: after a tool call, only calls of its `modelCallId` do."""
     last, call = response[-1].tool, bubble.tool
-    if bubble.type != _MODEL or last is None:
-        return bubble.type == _MODEL
-    return call is not None and bool(call.model_call_id) and call.model_call_id == last.model_call_id
+    if not response[-1].type == bubble.type == _MODEL:
+        return False
+    return last is None or (call is not None and call.model_call_id == last.model_call_id != "")
 
 
 def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: list[_Bubble], missing: int) -> Transcript:
     assembly = Assembly(name, NAME, parent)
     assembly.window = composer.window or None
-    response: list[_Bubble] = []
-    for bubble in bubbles:
-        if response and not _goes_on(response, bubble):
-            _add(assembly, response, composer.model or "")
-            response = []
+    for run in runs(bubbles, _goes_on):
+        bubble = run[0]
         if bubble.type == _USER:
             media = tuple(Media("image", IMAGE_TOKENS["anthropic"]) for _ in bubble.images or [])
             assembly.user(*([Part("user", bubble.text, media=media)] if bubble.text or media else []))
         elif bubble.type == _MODEL:
-            response.append(bubble)
+            _add(assembly, run, composer.model or "")
         else:
             assembly.left_out[f"bubble of type {bubble.type}"] += 1
-    if response:
-        _add(assembly, response, composer.model or "")
     if missing:
         assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
     if composer.summary:

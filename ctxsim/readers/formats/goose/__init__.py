@@ -19,7 +19,7 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
 from collections.abc import Iterator
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
-from ctxsim.readers.assembly.stores import Connection, of_database
+from ctxsim.readers.assembly.stores import Connection, of_database, runs
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
 from ctxsim.readers.source import Sample, Source, under
 from ctxsim.transcript import Media, Transcript
@@ -75,7 +75,7 @@ class _Reading:
         messages = _sent(session.messages)
         if unsent := len(session.messages) - len(messages):
             self.assembly.left_out["message that only the user sees"] = unsent
-        self.groups = list(_groups(messages))
+        self.groups = list(runs(messages, _goes_on))
         self.responses = sum(map(_is_response, self.groups))
         # The ledger is used if it has one line per response: otherwise its lines can't be matched.
         spent, asked = ([one for one in session.spent if bool(one.is_compaction) == kind] for kind in (False, True))
@@ -193,28 +193,16 @@ def _starts_over(both: list[Message]) -> bool:
     return hidden and [message.role for message in both] == ["user", "assistant"]
 
 
-def _groups(messages: list[Message]) -> Iterator[list[Message]]:
-    """Yield messages that belong together: the two of a compaction, a response with the results in it."""
-    start = 0
-    while start < len(messages):
-        end = start + 1
-        if _starts_over(messages[start : start + 2]):
-            end += 1
-        elif _is_response(messages[start:end]):
-            while end < len(messages) and _goes_on(messages[end - 1], messages[end], messages[start].id):
-                end += 1
-        yield messages[start:end]
-        start = end
-
-
 def _is_response(group: list[Message]) -> bool:
     return group[0].role == "assistant" and _says_something(group[0])
 
 
-def _goes_on(before: Message, message: Message, own: str) -> bool:
-    """Return whether a message is of the response with that id, or has results of its calls."""
+def _goes_on(group: list[Message], message: Message) -> bool:
+    """Return whether a message ends a compaction, is of the same response as a group, or has results of its calls."""
+    if not _is_response(group):
+        return _starts_over([*group, message])
     if message.role == "assistant":
-        return _says_something(message) and (message.id == own or before.role == "assistant")
+        return _says_something(message) and (message.id == group[0].id or group[-1].role == "assistant")
     return any(piece.type == "toolResponse" for piece in message.content)
 
 

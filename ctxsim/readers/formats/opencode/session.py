@@ -13,6 +13,7 @@ from msgspec import field
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly
 from ctxsim.readers.assembly.numbers import in_parts, stated
+from ctxsim.readers.assembly.stores import runs
 from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -198,16 +199,13 @@ class _Reading:
 
     def _assistant(self, message: Message) -> None:
         """Read a message as one response per step; without marks, text after a tool call is the next response."""
-        steps: list[list[Part]] = [[]]
         marked = any(part.type == "step-start" for part in message.parts)
-        for part in message.parts:
-            starts = part.type == "step-start"
-            if not marked and part.type in ("text", "reasoning"):
-                starts = any(earlier.type == "tool" for earlier in steps[-1])
-            if starts and any(earlier.type in _CONTENT for earlier in steps[-1]):
-                steps.append([])
-            steps[-1].append(part)
-        steps = [step for step in steps if any(part.type in _CONTENT for part in step)]
+        begins, after = (("step-start",), _CONTENT) if marked else (("text", "reasoning"), ("tool",))
+
+        def goes_on(step: list[Part], part: Part) -> bool:
+            return part.type not in begins or all(earlier.type not in after for earlier in step)
+
+        steps = [step for step in runs(message.parts, goes_on) if any(part.type in _CONTENT for part in step)]
         if not steps:
             self.assembly.left_out["response without content"] += 1
         for number, step in enumerate(steps, 1):
