@@ -10,9 +10,9 @@ from invented import write_logs
 from samples import conversation
 
 from ctxsim.api.inputs import Inputs, estimator_of, given_of, inputs_of, names_scenario, open_policy, paths_of, the_one
-from ctxsim.counting.estimators import Estimator, open_estimator
+from ctxsim.counting.estimators import Estimator, open_estimator, registered_estimators
 from ctxsim.errors import CtxsimError, InputError, LabelError, UnknownName
-from ctxsim.policies import Policy
+from ctxsim.policies import Policy, registered_policies
 from ctxsim.policies import open_policy as open_label
 from ctxsim.policies.mask import Mask
 from ctxsim.synthesis import load_scenario
@@ -113,6 +113,10 @@ class Unmarked(Estimator):
     def __init__(self, ratio: int = 2) -> None:
         self.ratio = ratio
 
+    def text(self, text: str) -> int:
+        """Return a token for every `ratio` characters."""
+        return len(text) // self.ratio
+
 
 def test_an_object_whose_label_would_make_another_is_refused() -> None:
     assert open_policy(Undecorated).label == "undecorated" and estimator_of(Unmarked) == open_estimator("unmarked")
@@ -120,6 +124,8 @@ def test_an_object_whose_label_would_make_another_is_refused() -> None:
         open_policy(Undecorated(5))
     with pytest.raises(LabelError, match="unmarked: its label would lose ratio; make the class a @dataclass"):
         estimator_of(Unmarked(5))
+    # Other tests ask what is registered.
+    del registered_policies()["undecorated"], registered_estimators()["unmarked"]
 
 
 def test_an_estimator_is_given_in_any_form() -> None:
