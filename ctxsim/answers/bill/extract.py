@@ -48,16 +48,18 @@ def facts_of(transcript: Transcript) -> Session:
     responses: list[Response] = []
     large: list[Large] = []
     ratios: list[float] = []
+    at, wrote = 1, [(one.call, len("".join(one.summary[:1]))) for one in transcript.compactions]
     for segment in segments(transcript):
         filled = _Filled(segment, names)
         large += filled.large(len(responses))
-        responses += filled.responses(responses[-1] if responses else None)
+        responses += filled.responses(responses[-1] if responses else None, dict(wrote).get(at, 0))
         ratios.append(filled.chars_per_token)
+        at += len(segment.calls)
     tools = Frequencies(item.tool for item in transcript.items if item.kind == "tool_call")
     stated = any(one.usd is not None for one in responses)
     ratio = float(np.median(ratios or [USUAL]))
     last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
-    ending = tuple(round(sum(map(len, one.summary)) / ratio) for one in transcript.compactions if one.call > last)
+    ending = tuple(round(chars / ratio) for call, chars in wrote if call > last)
     beside = [one for call in transcript.beside if call.usage for one in _beside(call.usage, call, transcript, names)]
     summed = max((call.end for call in transcript.beside if call.end > call.start), default=0)
     silent = tuple(call.time_s for call in transcript.calls if call.usage is None and call.end > summed)
@@ -214,8 +216,11 @@ class _Filled:
             sent &= ~(self.reasoning & (self.places < before))
         return np.asarray(sent)
 
-    def responses(self, last: Response | None) -> Iterator[Response]:
-        """Yield the responses of the segment; `last` is the response before it, None at the beginning."""
+    def responses(self, last: Response | None, summary: int) -> Iterator[Response]:
+        """Yield the responses of the segment; `last` is the response before it, None at the beginning. It begins with a
+        `summary` of so many characters, 0 if the log lacks it.
+        """
+        compacted = round(summary / self.chars_per_token)
         needs, crossing = self._uses()
         before: Call | None = None
         for number, call, usage in self.calls:
@@ -229,7 +234,7 @@ class _Filled:
                 made, parts=parts, head=head, fresh=fresh, pause_s=pause_s,
                 written=self.frames.written(answer) if made.begun else 0, missed=missed, cause=cause, turn=turn,
                 needs=needs[number], crossing=crossing[number],
-                compacted=self.segment.after_compaction and before is None,
+                compacted=(compacted or made.input - head or 1) if self.segment.after_compaction and not before else 0,
             )  # fmt: skip
             yield last
             before = call

@@ -24,7 +24,8 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     request, of which `head` tokens go with every request. `fresh` tokens joined since the previous response, `pause_s`
     seconds passed. `missed` tokens could have been read from the cache; `cause` is an index in CAUSES. `turn`: a user
     text came right before. `needs` counts its uses of older results, `crossing` its own and later uses of results that
-    were there before it. `unsaid`: the log doesn't state cache reads.
+    were there before it. `unsaid`: the log doesn't state cache reads. `compacted`: the tokens of the summary of a
+    compaction right before it, or of all that follows the head where the log lacks the summary; 0 without a compaction.
     """
 
     time_s: float | None
@@ -44,7 +45,7 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     missed: int = 0
     cause: int = 0
     turn: bool = False
-    compacted: bool = False
+    compacted: int = 0
     needs: int = 0
     crossing: int = 0
     unsaid: bool = False

@@ -251,8 +251,7 @@ def unfinished(bill: Bill) -> LeftOut:
 
 def summaries(bill: Bill) -> LeftOut:
     """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
-    dollars: the request before is read once more, and the tokens after it, without the head, are output; after the last
-    response, those of the summary.
+    dollars: the request before is read once more, and the tokens of the summary are output.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
@@ -260,7 +259,7 @@ def summaries(bill: Bill) -> LeftOut:
     told = Counter(session.root for session, part in first if session.parts[part] == facts.ASKING)
     for line in bill.lines:
         one, name = line.response, line.session.name
-        made = [(last[name], one.input - one.head)] if one.compacted and name in last else []
+        made = [(last[name], one.compacted)] if one.compacted and name in last else []
         if line.session.responses and one is line.session.responses[-1]:
             made += [(line, tokens) for tokens in line.session.ending]
         for before, tokens in made:

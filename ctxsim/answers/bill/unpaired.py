@@ -94,7 +94,7 @@ def _case(lines: Sequence[Line]) -> Case:
         "head": median(one.head for one in own) if own else 0.0, "calls": len(lines),
     }  # fmt: skip
     known = {name: float(value) for name, value in figures.items() if value > 0}
-    known["compactions"] = float(sum(line.response.compacted for line in lines))
+    known["compactions"] = float(sum(line.response.compacted > 0 for line in lines))
     return Case(f"{WORKTREE.sub('', project_of(lines[0]))} {lines[0].response.model}", known)
 
 

@@ -78,7 +78,8 @@ def test_a_recording_is_told_in_numbers() -> None:
     third = Response(
         1_800.0, MODEL, 0, 700, 0, 0, 30, False, None, 0,
         groups((0, 0, 114, 0), (1, 0, 128, 0), (2, 0, 115, 0), (4, 0, 115, 0), (12, 0, 228, 0)), 357, 343, 400.0,
-        compacted=True,
+        # The 800 characters of the summary.
+        compacted=229,
     )  # fmt: skip
     beside = Response(1_500.0, "claude-haiku-4-5", 50, 10, 0, 10, 3, False, None, parts=(13, 50, 10, 10))
     found = facts_of(recorded())
@@ -109,9 +110,13 @@ def test_tokens_are_fitted_to_the_requests_before_results_went(then: tuple[int, 
 def test_compactions_after_the_last_response_are_told_by_their_summaries() -> None:
     whole = recorded()
     (cut,) = whole.compactions
-    behind = [msgspec.structs.replace(cut, call=4, summary=(text,)) for text in ("S" * 800, "")]
+    # Files that are sent again stand behind the summary, and weren't written by the model.
+    behind = [msgspec.structs.replace(cut, call=4, summary=texts) for texts in (("S" * 800, "f" * 9_000), ())]
     found = facts_of(msgspec.structs.replace(whole, compactions=(cut, *behind)))
     assert found.ending == (round(800 / found.chars_per_token), 0) and len(found.responses) == 3
+    # Where the log lacks the summary, all that follows the head is taken for it.
+    bare = facts_of(msgspec.structs.replace(whole, compactions=(msgspec.structs.replace(cut, summary=()),)))
+    assert bare.responses[2].compacted == bare.responses[2].input - bare.responses[2].head > 0
 
 
 @pytest.mark.parametrize(("model", "held"), [(MODEL, True), ("openai/gpt-5", True), ("gemini-2.5-pro", False)])

@@ -28,9 +28,9 @@ from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.prices import Hours, Prices
 
 SESSIONS = (
-    session(response(0, 1_100), response(1_100, 50, compacted=True), chars_per_token=3.5,
+    session(response(0, 1_100), response(1_100, 50, compacted=1), chars_per_token=3.5,
             parts=("head, not in the log", "head, MCP server b", "head, MCP server a")),
-    session(response(0, 3_000, compacted=True), response(0, 100, model="x-cheap"), name="t", version="2.1.9",
+    session(response(0, 3_000, compacted=1), response(0, 100, model="x-cheap"), name="t", version="2.1.9",
             chars_per_token=2.5),
     session(response(0, 100), name="c", format="codex-rollout", version="0.140.0"),
 )  # fmt: skip

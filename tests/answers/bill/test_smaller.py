@@ -46,9 +46,10 @@ def test_savings_are_of_the_whole_bill_the_largest_first() -> None:
 
 
 def test_a_compactions_own_request_is_told_beside_the_total() -> None:
-    of = bill(FIRST, response(0, 300, 200, compacted=True))
-    # 1,100 tokens are read once more at 1, and 200 written by the model at 50.
-    assert summaries(of) == (1, 1_100 + 200 * 50)
+    # Of the 200 tokens after the head, 80 are the summary; the others are kept messages and files.
+    of = bill(FIRST, response(0, 300, 200, compacted=80))
+    # 1,100 tokens are read once more at 1, and 80 written by the model at 50.
+    assert summaries(of) == (1, 1_100 + 80 * 50)
     assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
     unpriced = [msgspec.structs.replace(FIRST, model="nobodys"), response(0, 300, 200, compacted=True)]
     assert summaries(bill(*unpriced)) == (1, None)
