@@ -223,6 +223,10 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     assert [call.usage for call in main.calls] == [Usage(5, 7), Usage(9, 2), Usage(4, 1)]
     assert (main.project, main.version, main.cost_usd) == ("/w", "2.1.300", 0.25)
     assert [(one.call, one.started_by, one.tokens_before) for one in main.compactions] == [(3, "auto", 11)]
+    # A result holds the cost of its session so far, which older versions count anew when they resume it.
+    spent = [("s", 0.375), ("s2", 0.125), ("s2", 0.25), ("s2", None), ("s", 0.125)]
+    results = [{"type": "result", "session_id": name, "total_cost_usd": usd} for name, usd in spent]
+    assert [one.cost_usd for one in all_of(written([*lines, *results]), "claude-code")] == [0.75]
     # With sub-agents the cost is that of all.
     agent = [made("m9", "t1", asks("t2"), input_tokens=3, output_tokens=1), result("t1", "t2")]
     main, child = all_of(written([*lines[:3], *agent, *lines[3:]]), "claude-code")

@@ -1,6 +1,7 @@
 """What lines of a Claude Code session beside its conversation tell of requests and of their cost."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,13 +31,18 @@ class Told:
         self._shapes: dict[str, Any] = {}
         self.heads = dict(heads or {})
         """By a request's id, its system prompt and tools as they were sent."""
+        self._costs: defaultdict[str, list[float]] = defaultdict(lambda: [0.0])
         self.cost_usd: float | None = None
 
     def hear(self, line: Any) -> None:
-        """Add a line. The last one of a response, or of a session, holds its whole cost."""
+        """Add a line. The last one of a response, or of each session, holds its whole cost."""
         match under(line, "type"):
             case "result":
-                self.cost_usd = dollars(under(line, "total_cost_usd"))
+                costs = self._costs[str(under(line, "session_id"))]
+                usd = dollars(under(line, "total_cost_usd")) or costs[-1]
+                # A session that is resumed goes on counting; in older versions it counts anew.
+                costs[-1:] = [usd] if usd >= costs[-1] else [costs[-1], usd]
+                self.cost_usd = sum(map(sum, self._costs.values())) or None
             case "api-request-shape":
                 self._shapes[str(under(line, "shapeHash"))] = under(line, "shape")
             case "api-request":
