@@ -156,8 +156,8 @@ def unreadable(attributes: Attributes) -> list[str]:
 
 
 def _call(call: Mapping[str, Any]) -> Part:
-    """Return a call in the form of Chat Completions."""
-    function = call["function"] if has(call, function=dict) else {}
+    """Return a call in the form of Chat Completions, or with its name and arguments beside its id."""
+    function = call["function"] if has(call, function=dict) else call
     return call_part(function.get("name"), function.get("arguments"), call.get("id"))
 
 
@@ -174,7 +174,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
             case "reasoning" | "thinking":
                 parts.append(Part("reasoning", text_and_media(part.get("content"), 0)[0]))
             case "tool_call":
-                parts.append(call_part(part.get("name"), part.get("arguments"), part.get("id")))
+                parts.append(_call(part))
             case "tool_call_response":
                 said = part.get("result") if part.get("response") is None else part["response"]
                 text, media = text_and_media(said, _IMAGE)
@@ -217,11 +217,7 @@ def _of_prompt(message: Mapping[str, Any]) -> Message:
     role = str(message.get("role", ""))
     content = message.get("content")
     blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
-    calls = [
-        call_part(call.get("name"), call.get("arguments"), call.get("id"))
-        for call in in_order(message.get("tool_calls"))
-        if isinstance(call, dict)
-    ]
+    calls = [_call(call) for call in in_order(message.get("tool_calls")) if isinstance(call, dict)]
     by_model = role == "assistant" or "finish_reason" in message
     said = blocks if isinstance(blocks, list) else content
     return _said(role, "assistant" if by_model else "user", said, calls, message.get("tool_call_id"))
