@@ -158,7 +158,7 @@ class _Reading:
         if info.role == "user":
             self._user(message)
         elif info.summary is True:
-            self._compaction(None)
+            self._compaction(Part("compaction"))
             self.assembly.compacted(summary=[part.text for part in message.parts if part.type == "text"])
             self._paid(info, summary=True)
         elif info.error and not (info.aborted and message.parts):
@@ -188,13 +188,12 @@ class _Reading:
         if not message.parts:
             self.assembly.left_out["user message without content"] += 1
 
-    def _compaction(self, part: Part | None) -> None:
+    def _compaction(self, part: Part) -> None:
         """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
-        auto = part.auto if part else None
         items = self.assembly.items
-        start = self.assembly.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
-        by = "" if auto is None else "auto" if auto else "manual"
-        self.assembly.compacted("overflow" if part and part.overflow else by, (), range(start, len(items)))
+        start = self.assembly.place_of.get(part.tail_start_id or "", len(items))
+        by = "" if part.auto is None else "auto" if part.auto else "manual"
+        self.assembly.compacted("overflow" if part.overflow else by, (), range(start, len(items)))
         self.assembly.compaction_note(by or "how is not recorded")
 
     def _assistant(self, message: Message) -> None:
