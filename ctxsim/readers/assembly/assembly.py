@@ -107,13 +107,15 @@ class Assembly:
         time_s: float | None = None,
         model: str = "",
         comparable: bool = True,
+        head: Head | None = None,
+        held: int | None = None,
     ) -> None:
         """Add one whole response of the model, with what the source says of its request."""
         self._close_exchange()
         start = len(self.items)
         self._append(list(parts))
         self._unanswered = [item for item in self.items[start:] if item.kind == "tool_call"]
-        self._calls.append(Call(start, len(self.items), usage, time_s, model, comparable, window=self.window))
+        self._calls.append(Call(start, len(self.items), usage, time_s, model, comparable, head, self.window, held))
 
     def inherited(self) -> int:
         """Turn all responses so far, copied from another session, into this session's first items, without calls.

@@ -192,7 +192,6 @@ class _Reading:
         self.assembly = assembly
         self.model = model
         self.ids: dict[int, str] = {}
-        self.steps: list[tuple[int, OfStep]] = []
 
     def step(self, step: Step, where: str) -> None:
         held = convert(ours(step.extra), OfStep, f"{where} extra")
@@ -228,7 +227,8 @@ class _Reading:
         time = held.time_s if held.time_s is not None else time_s(step.timestamp)
         comparable = held.comparable and not step.is_copied_context and not several
         self.assembly.window = held.window
-        self.assembly.response(parts, usage, time, step.model_name or self.model, comparable)
+        head = None if held.system is None else Head(held.system, held.tools or (), hidden=held.hidden)
+        self.assembly.response(parts, usage, time, step.model_name or self.model, comparable, head, held.held)
         # Places are known only now: user messages that waited for results come before the response.
         start = len(self.assembly.items) - len(parts)
         calls = iter(step.tool_calls or [])
@@ -237,7 +237,6 @@ class _Reading:
                 named = convert(ours(next(calls).extra), OfCall, f"{where} extra").id
                 if named is not None:
                     self.ids[place] = named
-        self.steps.append((self.assembly.calls - 1, held))
         self._results(step, where)
 
     def _results(self, step: Step, where: str) -> None:
@@ -302,16 +301,12 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
 
 def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:
     """Return a transcript with the data that ctxsim wrote beside the steps; left out if it no longer fits them."""
-    calls = list(transcript.calls)
-    for number, held in reading.steps:
-        head = None if held.system is None else Head(held.system, held.tools or (), hidden=held.hidden)
-        calls[number] = msgspec.structs.replace(calls[number], held=held.held, head=head)
     items = []
     for item in transcript.items:
         place = item.place if item.kind == "tool_call" else item.answers
         named = place is not None and reading.ids.get(place)
         items.append(msgspec.structs.replace(item, call_id=named) if isinstance(named, str) else item)
-    made = msgspec.structs.replace(transcript, items=tuple(items), calls=tuple(calls))
+    made = msgspec.structs.replace(transcript, items=tuple(items))
     if not ours(trajectory.extra):
         return made
     held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")
