@@ -156,7 +156,6 @@ def _attached(line: Line) -> str | list[Any] | None:
 
 class _Conversation:
     def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
-        self.name = name
         self.assembly = Assembly(name, NAME, parent)
         self.assembly.left_out = self.counts = +counts
         self.whole_history = True
@@ -274,7 +273,7 @@ class _Conversation:
                 elif kind == "fallback":
                     self.counts["marker of a change of model"] += 1
                 else:
-                    parts += response_parts([block], f"{self.name}:{line.line}")
+                    parts += response_parts([block], f"{self.assembly.name}:{line.line}")
         return parts
 
     def _user(self, line: Line) -> None:
@@ -284,7 +283,7 @@ class _Conversation:
             self.counts["user line for display only"] += 1
         elif line.message:
             self.restoring = False
-            add_user_content(self.assembly, line.message.content, f"{self.name}:{line.line}")
+            add_user_content(self.assembly, line.message.content, f"{self.assembly.name}:{line.line}")
         else:
             self.counts["user line without a message"] += 1
 
@@ -310,7 +309,7 @@ class _Conversation:
             # A file that is attached again stands in place of the history, as the summary does.
             self.assembly.compacted(summary=[text_and_media(content, 0)[0]])
         else:
-            add_user_content(self.assembly, content, f"{self.name}:{line.line}")
+            add_user_content(self.assembly, content, f"{self.assembly.name}:{line.line}")
 
     def _compacted(self, what: str, details: str) -> None:
         """Note a compaction or a clearing: later requests aren't the whole history, which the transcript keeps."""
