@@ -23,8 +23,9 @@ class Place(NamedTuple):
 
 
 _COWORK = ("local-agent-mode-sessions/**/.claude/projects/**/*.jsonl",)
-_CODE = ".config/Code/User/globalStorage"
-_CODE_MAC = "Library/Application Support/Code/User/globalStorage"
+_SETTINGS = (".config", "Library/Application Support")
+"""Where programs keep their settings on Linux and on macOS."""
+_CODE = tuple(f"{folder}/Code/User/globalStorage" for folder in _SETTINGS)
 _EDITOR = ("globalStorage/state.vscdb",)
 _CODEX = tuple(
     f"{folder}/**/*.jsonl{ending}" for folder in ("sessions", "archived_sessions") for ending in ("", ".zst")
@@ -36,8 +37,7 @@ PLACES = (
     # https://docs.claude.com/en/docs/claude-code/settings
     Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
     # https://github.com/simonw/claude-code-transcripts/issues/84 (Claude Cowork)
-    Place("Claude Code", "claude-code", ".config/Claude", _COWORK),
-    Place("Claude Code", "claude-code", "Library/Application Support/Claude", _COWORK),
+    *(Place("Claude Code", "claude-code", f"{folder}/Claude", _COWORK) for folder in _SETTINGS),
     # https://developers.openai.com/codex/local-config; rollouts of a week ago are compressed:
     # https://github.com/openai/codex/pull/24941
     Place("Codex", "codex-rollout", ".codex", _CODEX),
@@ -57,8 +57,7 @@ PLACES = (
     Place("Qwen Code", "qwen-code", ".qwen", _QWEN),
     # https://cursor.com/docs
     Place("Cursor", "cursor", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
-    Place("Cursor", "cursor", ".config/Cursor/User", _EDITOR),
-    Place("Cursor", "cursor", "Library/Application Support/Cursor/User", _EDITOR),
+    *(Place("Cursor", "cursor", f"{folder}/Cursor/User", _EDITOR) for folder in _SETTINGS),
     # https://block.github.io/goose/docs/guides/sessions/session-management
     Place("Goose", "goose", ".local/share/goose", ("sessions/sessions.db",)),
     # https://docs.factory.ai/
@@ -71,11 +70,9 @@ PLACES = (
     Place("Kimi CLI", "kimi", ".kimi", ("sessions/**/wire.jsonl",)),
     # https://docs.cline.bot/, https://github.com/cline/cline (`sdk`)
     Place("Cline", "cline", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
-    Place("Cline", "cline", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
-    Place("Cline", "cline", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
+    *(Place("Cline", "cline", f"{folder}/saoudrizwan.claude-dev", _TASKS) for folder in _CODE),
     # https://docs.roocode.com/
-    Place("Roo Code", "roo-code", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
-    Place("Roo Code", "roo-code", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
+    *(Place("Roo Code", "roo-code", f"{folder}/rooveterinaryinc.roo-cline", _TASKS) for folder in _CODE),
 )
 
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
