@@ -117,7 +117,8 @@ def test_what_is_no_size_of_a_head_a_picture_or_a_compaction() -> None:
     [
         # The three parts of a prompt: 100 fresh, 20 read, 3 written.
         (in_parts(100, 7, 20, 3, 5, 0.5), Usage(123, 7, 20, 3, 5, 0.5)),
-        (in_parts(None, None, 20, None), Usage(20, None, 20, None, None, None)),
+        (in_parts(0, None, 20, None), Usage(20, None, 20, None, None, None)),
+        (in_parts(None, None, 20, None), Usage(-1, None, 20, None, None, None)),
         (in_parts(1, 0, None, 3, 0, 0), Usage(4, 0, None, 3, 0, None)),
         # A prompt that holds what was cached, exactly, and one that can't.
         (of_prompt(23, 7, 20, 3, 5, 2), Usage(23, 7, 20, 3, 5, 2.0)),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
-from ctxsim.readers.assembly.numbers import in_parts, stated
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import UNSHOWN, Media, Usage
 
@@ -54,7 +54,7 @@ class BilledUsage(msgspec.Struct):
     def whole(self) -> Usage:
         """Return it as `Usage`, with the tokens of the whole prompt and of its cached parts."""
         read, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
-        usage = in_parts(stated(self.input_tokens), self.output_tokens, read, written)
+        usage = in_parts(self.input_tokens, self.output_tokens, read, written)
         long = self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None
         return usage if long is None else msgspec.structs.replace(usage, cache_write_long_tokens=long)
 

@@ -111,13 +111,12 @@ def added(*parts: Count) -> int:
 def in_parts(
     fresh: Count, output: Count, read: Count, written: Count, reasoning: Count = None, cost: Any = None
 ) -> Usage:
-    """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written."""
-    return Usage(added(fresh, read, written), output, read, written, reasoning, dollars(cost))
+    """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written.
 
-
-def stated(count: Count) -> int:
-    """Return a count; -1 for a recorded `null`, which is no 0: it is impossible, so that `plausible` notes it."""
-    return -1 if count is None else count
+    If the first part is a recorded `null`, which is no 0, the sum is impossible, so that `plausible` notes it.
+    """
+    prompt = -1 if fresh is None else added(fresh, read, written)
+    return Usage(prompt, output, read, written, reasoning, dollars(cost))
 
 
 def of_prompt(

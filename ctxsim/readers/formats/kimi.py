@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
-from ctxsim.readers.assembly.numbers import in_parts, stated
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
 from ctxsim.transcript import RESPONSE_KINDS, Item, Transcript, Usage
 
@@ -66,7 +66,7 @@ class _TokenUsage(msgspec.Struct, rename="camel"):
     input_cache_creation: int | None = None
 
     def whole(self) -> Usage:
-        return in_parts(stated(self.input_other), self.output, self.input_cache_read, self.input_cache_creation)
+        return in_parts(self.input_other, self.output, self.input_cache_read, self.input_cache_creation)
 
 
 class _Result(msgspec.Struct, rename="camel"):

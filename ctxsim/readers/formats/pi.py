@@ -21,7 +21,7 @@ from msgspec import UNSET, UnsetType
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
-from ctxsim.readers.assembly.numbers import in_parts, stated
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
@@ -49,8 +49,8 @@ class _TokenUsage(msgspec.Struct, rename="camel"):
 
     def request(self) -> Usage | None:
         """Return the usage of the request, or None where it was aborted before it had any."""
-        fresh, cost_usd = stated(self.input), under(self.cost, "total")
-        usage = in_parts(fresh, self.output, self.cache_read, self.cache_write, cost=cost_usd)
+        usd = under(self.cost, "total")
+        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, cost=usd)
         return usage if usage.input_tokens else None
 
 

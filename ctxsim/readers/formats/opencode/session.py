@@ -12,7 +12,7 @@ from msgspec import field
 
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly
-from ctxsim.readers.assembly.numbers import in_parts, stated
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.stores import runs
 from ctxsim.readers.source import compact_json, under
 from ctxsim.transcript import Media, Transcript, Usage
@@ -54,7 +54,7 @@ class _Tokens(msgspec.Struct):
         output, apart = self.output or 0, self.reasoning or 0
         summed = sum(part or 0 for part in (self.input, output, apart, read, written)) == self.total
         made = output + apart if summed else self.output
-        usage = in_parts(stated(self.input), made, read, written, self.reasoning, cost_usd)
+        usage = in_parts(self.input, made, read, written, self.reasoning, cost_usd)
         return usage if usage.input_tokens else None
 
 
