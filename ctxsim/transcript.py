@@ -196,7 +196,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     worked in, and `version` the agent's version; both are '' if the log doesn't say. `beside` holds responses that
     are in the log but not in the conversation, such as those of abandoned branches. They were paid for, and have
     usage but no items. One that wrote a compaction's summary has the compaction's place as its `start`, others have 0.
-    One with a greater `end` states the total of a model for all calls up to this place whose own usage isn't logged.
+    One with a greater `end` states the total of a model for all calls in between whose own usage isn't logged.
     """
 
     name: str

@@ -92,7 +92,7 @@ def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, i
     made = _plain_response(call, usage)
     summed = call.end > call.start
     part = names.setdefault(facts.UNKNOWN if summed else facts.ASKING if call.start else facts.BESIDE, len(names))
-    of_all = [one for one in transcript.calls if summed and one.end <= call.end] or [call]
+    of_all = [one for one in transcript.calls if summed and call.start <= one.start and one.end <= call.end] or [call]
     told = [one for one in of_all if one.model == call.model] or of_all
     many = len(told)
     for number, one in enumerate(told):

@@ -142,9 +142,9 @@ class Assembly:
             at = len(self.items) if summary else 0
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
-    def total(self, usage: Usage, time_s: float | None, model: str) -> None:
-        """Add what a log states of all requests so far to a model, of this conversation and of its sub-agents."""
-        self._beside.append(Call(0, max(1, len(self.items)), usage, time_s, model, comparable=False))
+    def total(self, usage: Usage, time_s: float | None, model: str, start: int, end: int) -> None:
+        """Add what a log states of all requests to a model between two places, also of those of sub-agents."""
+        self._beside.append(Call(start, end, usage, time_s, model, comparable=False))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """Add the result of a tool call of the last response, or a late result that replaces a synthetic one."""

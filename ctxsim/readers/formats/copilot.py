@@ -14,6 +14,7 @@ https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming
 """
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import Any
 
 import msgspec
@@ -167,7 +168,8 @@ class _Session:
         # Usage by request, in newer versions, of which no response has come yet; and when it was recorded.
         self._spent: dict[str, tuple[_ModelMetrics, float | None]] = {}
         self._each_recorded = False
-        self._totals: dict[str, list[tuple[Usage, float | None]]] = {}
+        # What shutdowns state for a model, and for each agent the places between which its calls are meant.
+        self._totals: list[tuple[Usage, float | None, str, list[tuple[int, int]]]] = []
 
     def add(self, event: dict[str, Any], where: str) -> None:
         kind, data, when_s = event["type"], event.get("data"), time_s(event.get("timestamp"))
@@ -220,11 +222,9 @@ class _Session:
             agent.close()
         for spent, when_s in self._spent.values():
             self.main.assembly.beside(spent.whole(), when_s, spent.model)
-        for model, totals in () if self._each_recorded else self._totals.items():
-            for whole, when_s in totals:
-                self.main.assembly.total(whole, when_s, model)
-                for agent in agents[1:]:
-                    agent.assembly.total(Usage(0), when_s, model)
+        for whole, when_s, model, spans in self._totals:
+            for agent, (start, end) in zip(agents, spans, strict=False):
+                agent.assembly.total(whole if agent is self.main else Usage(0), when_s, model, start, end)
         for agent in agents:
             yield agent.finished()
 
@@ -263,9 +263,12 @@ class _Session:
 
     def _shutdown(self, shutdown: _Shutdown, when_s: float | None, where: str) -> None:
         notes, agents = self.main.assembly.notes, (self.main, *self.agents.values())
+        stated: dict[str, Usage] = {}
+        requests = 0
         for model, told in (shutdown.model_metrics or {}).items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
             count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
+            requests += count if isinstance(count, int) else 0
             if usage.input_tokens is None:
                 continue
             notes.append(
@@ -275,12 +278,19 @@ class _Session:
             # A total of one request is its usage.
             alone = count == 1 and not self.main.assembly.calls and not self.agents
             if (whole := usage.whole()) and not (alone and self.main.usage(whole)):
-                for agent in agents:
-                    agent.close()
-                # A resumed session counts anew; in newer versions it goes on.
-                before = sum(agent.assembly.calls for agent in agents)
-                earlier = [] if isinstance(count, int) and count >= before else self._totals.get(model, [])
-                self._totals[model] = [*earlier, (whole, when_s)]
+                stated[model] = whole
+        if stated and not self._each_recorded:
+            for agent in agents:
+                agent.close()
+            # A resumed session counts anew; in newer versions it goes on.
+            if requests >= sum(agent.assembly.calls for agent in agents):
+                self._totals = []
+            before = [end for _, end in self._totals[-1][3]] if self._totals else []
+            spans = [
+                (start, max(start + 1, len(agent.assembly.items)))
+                for agent, start in zip(agents, chain(before, repeat(0)), strict=False)
+            ]
+            self._totals += [(whole, when_s, model, spans) for model, whole in stated.items()]
         if shutdown.system_tokens is not None:
             notes.append(
                 f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "

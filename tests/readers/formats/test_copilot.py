@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from read_back import Json, all_of, said, write
 
+from ctxsim.answers.bill.extract import facts_of
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
 
@@ -192,13 +193,23 @@ def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("second", "totals"), [
     # Two calls before the first shutdown, one after it: 3 requests are all, 1 is that of the resumed session.
-    (3, [900]), (1, [500, 900]),
+    ({"gpt-x": 3}, [(900, 0, 6)]), ({"gpt-x": 1}, [(500, 0, 4), (900, 4, 6)]),
+    # Those of two models are 3 together.
+    ({"gpt-x": 2, "gpt-y": 1}, [(900, 0, 6), (900, 0, 6)]), ({"gpt-y": 1}, [(500, 0, 4), (900, 4, 6)]),
 ])  # fmt: skip
-def test_a_resumed_session_counts_anew_or_goes_on(second: int, totals: list[int], tmp_path: Path) -> None:
+def test_a_resumed_session_counts_anew_or_goes_on(
+    second: dict[str, int], totals: list[tuple[int, int, int]], tmp_path: Path
+) -> None:
     asked = event("user.message", content="Go.")
+    last = shutdown(0)
+    metric = {"usage": {"inputTokens": 900}}
+    last["data"]["modelMetrics"] = {model: {"requests": {"count": count}, **metric} for model, count in second.items()}
+    # The session is resumed once more, and killed.
     found = one(tmp_path, START, asked, answer("One."), asked, answer("Two."), shutdown(2, inputTokens=500),
-                event("session.resume"), asked, answer("Three."), shutdown(second, inputTokens=900))  # fmt: skip
-    assert [one.usage and one.usage.input_tokens for one in found.beside] == totals
+                event("session.resume"), asked, answer("Three."), last, asked, answer("Four."))  # fmt: skip
+    assert [(one.usage and one.usage.input_tokens, one.start, one.end) for one in found.beside] == totals
+    facts = facts_of(found)
+    assert (len(facts.unrecorded), sum(one.plain for one in facts.beside)) == (1, sum(total[0] for total in totals))
 
 
 def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
@@ -210,15 +221,18 @@ def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
 
     asked = event("user.message", content="Go.")
     found = one(
-        tmp_path, START, asked, spent("a1", 90), answer("", request("c1"), apiCallId="a1"), done("c1", "ok"),
+        tmp_path, START, asked, answer("Old."), shutdown(2, inputTokens=20), event("session.resume"), asked,
+        spent("a1", 90), answer("", request("c1"), apiCallId="a1"), done("c1", "ok"),
         spent("a2", 95), answer("Do", apiCallId="a2"), answer("ne.", apiCallId="a2"), asked, spent("a3", 70, 7),
         shutdown(3, inputTokens=255),
     )  # fmt: skip
-    assert [call.usage for call in found.calls] == [Usage(90, 6, 4, 3, 2), Usage(95, 6, 4, 3, 2)]
-    assert [call.window for call in found.calls] == [64_000, 64_000]
-    # No response came of the third. The total adds nothing.
-    assert [(call.usage, call.model, call.end) for call in found.beside] == [(Usage(70, 6, 4, 3, 2), "gpt-y", 0)]
-    assert found.beside[0].time_s == found.calls[0].time_s + 7  # type: ignore[operator]
+    assert [call.usage for call in found.calls] == [None, Usage(90, 6, 4, 3, 2), Usage(95, 6, 4, 3, 2)]
+    assert [call.window for call in found.calls] == [None, 64_000, 64_000]
+    # No response came of the third. The last total adds nothing; that of an older version is of the call before it.
+    assert [(call.usage, call.model, call.end) for call in found.beside] == [
+        (Usage(70, 6, 4, 3, 2), "gpt-y", 0), (Usage(20), "gpt-x", 2)
+    ]  # fmt: skip
+    assert found.beside[0].time_s == found.calls[1].time_s + 7  # type: ignore[operator]
 
 
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
