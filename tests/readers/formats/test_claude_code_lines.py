@@ -227,6 +227,9 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     spent = [("s", 0.375), ("s2", 0.125), ("s2", 0.25), ("s2", None), ("s", 0.125)]
     results = [{"type": "result", "session_id": name, "total_cost_usd": usd} for name, usd in spent]
     assert [one.cost_usd for one in all_of(written([*lines, *results]), "claude-code")] == [0.75]
+    # The parts of a long first message, if they are written too, come before all whole ones.
+    part = {"type": "stream_event", "session_id": "s", "parent_tool_use_id": None, "event": {"type": "ping"}}
+    assert len(all_of(written([lines[0], *[part] * 50, *lines[1:]]), "claude-code")[0].calls) == 3
     # With sub-agents the cost is that of all.
     agent = [made("m9", "t1", asks("t2"), input_tokens=3, output_tokens=1), result("t1", "t2")]
     main, child = all_of(written([*lines[:3], *agent, *lines[3:]]), "claude-code")
