@@ -524,7 +524,7 @@ def test_requests_that_the_server_made_for_a_response_are_paid_beside_it(tmp_pat
     asked = [made("compaction", usage(900, 0, 0, 40), None), made("message", usage(1, 20, 100, 5), own),
              made("advisor_message", usage(150, 0, 0, 70), "claude-y"), made("message", usage(2, 30, 120, 8), own),
              made("message", usage(7, 0, 0, 0), "claude-z")]  # fmt: skip
-    stated = {**usage(3, 50, 220, 13), "iterations": asked, "output_tokens_details": {"thinking_tokens": 9}}
+    stated = {**usage(3, 50, 220, 13), "iterations": [*asked, None], "output_tokens_details": {"thinking_tokens": 9}}
     lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=stated, stop_reason="end_turn")]
     read = one(tmp_path, *lines)
     # 1 + 20 + 100 tokens were sent as the log has them; the rest began with parts of the response.

@@ -31,7 +31,7 @@ class LineUsage(BilledUsage):
     output_tokens_details: _OutputDetails | None = None
     speed: Any = None
     inference_geo: Any = None
-    iterations: list[_Iteration] | None = None
+    iterations: list[_Iteration | None] | None = None
 
     def inside(self, model: str) -> tuple[BilledUsage, list[_Iteration]]:
         """Return the usage of the request that the log shows, and of others that the server made for its response: by
@@ -40,7 +40,7 @@ class LineUsage(BilledUsage):
         The usage of the whole is a sum without advisors and compactions (github.com/anthropics/anthropic-sdk-python
         2.14.0, types/beta/beta_iterations_usage.py).
         """
-        made = [one for one in self.iterations or () if one.output_tokens]
+        made = [one for one in self.iterations or () if one and one.output_tokens]
         answered = [one for one in made if one.type.endswith("message") and one.type != "advisor_message"]
         own = next((one for one in answered if one.model is None or one.model in model), None)
         return (own, [one for one in made if one is not own]) if own and len(self.iterations or ()) > 1 else (self, [])
