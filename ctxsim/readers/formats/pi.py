@@ -84,6 +84,9 @@ class _Entry(Envelope, rename="camel"):
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
     model_id: str | None = None
+    # Of a request outside the conversation, such as that for a summary.
+    usage: _TokenUsage | None = None
+    model: str | None = None
     parent_session: str | None = None
     # Its name before pi 0.31.
     branched_from: str | None = None
@@ -99,7 +102,7 @@ class _Entry(Envelope, rename="camel"):
 
 
 CHAT = {"user", "assistant", "toolResult", "bashExecution"}
-KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message", "model_change"}
+KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message", "model_change", "usage"}
 
 
 def matches(sample: Sample) -> bool:
@@ -127,14 +130,17 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     conversation = _Conversation(assembly, answered)
     copied = _copied(entries)
     for position, entry in enumerate(entries):
+        message, spent, model = entry.message, entry.usage, entry.model or conversation.model
+        if message and message.role in (("toolResult",) if position in kept else ("toolResult", "assistant")):
+            # Responses of an abandoned branch were paid for too, and so was what a tool asked a model.
+            spent, model = message.usage, message.model or ""
         if position in kept:
             conversation.add(entry)
         elif entry.role in CHAT or entry.type == "custom_message":
             assembly.left_out["entry of an abandoned branch"] += 1
-            message = entry.message
-            if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
-                # It was paid for too.
-                assembly.beside(message.usage.request(), _time_s(entry), message.model or "")
+        if spent and model not in GATEWAY_MODELS:
+            summary = position in kept and entry.type == "compaction"
+            assembly.beside(spent.request(), _time_s(entry), model, summary)
         if position + 1 == copied and assembly.calls:
             assembly.inherited()
     assembly.project = where(entries)[0]

@@ -339,6 +339,28 @@ def test_responses_of_branches_that_were_left_were_paid(tmp_path: Path) -> None:
     assert "left out: 4 x entry of an abandoned branch" in found.notes
 
 
+def test_requests_outside_the_conversation_are_paid(tmp_path: Path) -> None:
+    def spent(cost: float) -> Json:
+        return {"usage": {"input": 7, "output": 2, "cacheRead": 90, "cacheWrite": 3, "cost": {"total": cost}}}
+
+    found = one(
+        tmp_path, NEW, {"type": "model_change", "id": "0", "parentId": None, "modelId": "m1"},
+        entry(("u1", "0"), "user", "Go."), entry(("a1", "u1"), "assistant", [call("c1")], **spent(9)),
+        {**result(("r1", "a1"), "c1", "ok")}, entry(("a2", "r1"), "assistant", [text("Left.")]),
+        {"type": "branch_summary", "id": "b1", "parentId": "r1", "summary": "Left.", **spent(0.5)},
+        {"type": "usage", "id": "w1", "parentId": "b1", "kind": "cache_warm", "model": "m2", **spent(0.25)},
+        {"type": "compaction", "id": "c1", "parentId": "w1", "summary": "All.", **spent(0.125)},
+        entry(("u2", "c1"), "user", "On."), entry(("a3", "u2"), "assistant", [call("c2")], **spent(9)),
+        entry(("r2", "a3"), "toolResult", "asked", toolCallId="c2", **spent(2)),
+    )  # fmt: skip
+    # The compaction's stands where its history ends, behind user text, call, result and summary.
+    assert [(one.usage, one.model, one.start) for one in found.beside] == [
+        (Usage(100, 2, 90, 3, cost_usd=cost), model, start)
+        for cost, model, start in ((0.5, "m1", 0), (0.25, "m2", 0), (0.125, "m1", 4), (2, "", 0))
+    ]
+    assert len(found.calls) == 2 and [one.at for one in found.compactions] == [4]
+
+
 def test_results_are_paired_by_the_tools_name_where_ids_are_missing(tmp_path: Path) -> None:
     calls = [{"type": "toolCall", "name": name, "arguments": {}} for name in ("read", "list")]
     found = one(
