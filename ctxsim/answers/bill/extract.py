@@ -80,9 +80,8 @@ def _plain_response(call: Call, usage: Usage) -> Response:
     long = min(usage.cache_write_long_tokens or 0, write)
     begun = usage.output_tokens is None
     output = usage.output_begun_tokens if begun else usage.output_tokens
-    plain = usage.input_tokens - read - write
-    return Response(call.time_s, call.model, read, write, long, plain, output or 0, begun, usage.cost_usd,
-                    unsaid=usage.cache_read_tokens is None)  # fmt: skip
+    return Response(call.time_s, call.model, read, write, long, usage.input_tokens - read - write, output or 0, begun,
+                    usage.cost_usd, unsaid=usage.cache_read_tokens is None)  # fmt: skip
 
 
 def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, int]) -> Iterator[Response]:
@@ -94,14 +93,11 @@ def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, i
     part = names.setdefault(facts.UNKNOWN if summed else facts.ASKING if call.start else facts.BESIDE, len(names))
     of_all = [one for one in transcript.calls if summed and call.start <= one.start and one.end <= call.end] or [call]
     told = [one for one in of_all if one.model == call.model] or of_all
-    many = len(told)
+    whole = np.array([made.read, made.write, made.long, made.plain, made.output])
     for number, one in enumerate(told):
-        shares = {
-            name: getattr(made, name) * (number + 1) // many - getattr(made, name) * number // many
-            for name in ("read", "write", "long", "plain", "output")
-        }
-        parts = (part, shares["read"], shares["write"], shares["plain"])
-        yield msgspec.structs.replace(made, time_s=one.time_s, parts=parts, **shares)
+        read, write, long, plain, output = (whole * (number + 1) // len(told) - whole * number // len(told)).tolist()
+        yield msgspec.structs.replace(made, time_s=one.time_s, read=read, write=write, long=long, plain=plain,
+                                      output=output, parts=(part, read, write, plain))  # fmt: skip
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -147,9 +143,8 @@ class _Filled:
         return frames
 
     def _laid_out(self) -> None:
-        columns = ((one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries)
-        found = np.array(list(columns), dtype=float).reshape(-1, 5).T
-        self.places, parts, self.chars, self.tokens, reasoning = found
+        rows = [(one.place, one.part, one.chars, one.tokens, one.reasoning) for one in self.entries]
+        self.places, parts, self.chars, self.tokens, reasoning = np.array(rows, dtype=float).reshape(-1, 5).T
         self.parts: Ints = parts.astype(np.int64)
         self.reasoning = reasoning.astype(bool)
 
@@ -217,9 +212,7 @@ class _Filled:
         return np.asarray(sent)
 
     def responses(self, last: Response | None, summary: int) -> Iterator[Response]:
-        """Yield the responses of the segment; `last` is the response before it, None at the beginning. It begins with a
-        `summary` of so many characters, 0 if the log lacks it.
-        """
+        """Yield the segment's responses; `last` is the one before, or None, `summary` the characters of its summary."""
         compacted = round(summary / self.chars_per_token)
         needs, crossing = self._uses()
         before: Call | None = None

@@ -142,9 +142,15 @@ class Assembly:
             at = len(self.items) if summary else 0
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
-    def total(self, usage: Usage, time_s: float | None, model: str, start: int, end: int) -> None:
-        """Add what a log states of all requests to a model between two places, also of those of sub-agents."""
-        self._beside.append(Call(start, end, usage, time_s, model, comparable=False))
+    def totals(self, stated: Mapping[str, Usage], time_s: float | None, anew: bool) -> None:
+        """Add what a log states of its requests to each model, also of those of sub-agents: of all so far, or `anew`,
+        of those since the last totals.
+        """
+        if not anew:
+            self._beside = [one for one in self._beside if one.end <= one.start]
+        start = max((one.end for one in self._beside if one.end > one.start), default=0)
+        end = max(start + 1, len(self.items))
+        self._beside += [Call(start, end, one, time_s, model, comparable=False) for model, one in stated.items()]
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """Add the result of a tool call of the last response, or a late result that replaces a synthetic one."""

@@ -14,7 +14,6 @@ https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming
 """
 
 from collections.abc import Iterator
-from itertools import chain, repeat
 from typing import Any
 
 import msgspec
@@ -30,9 +29,7 @@ TITLE = "GitHub Copilot CLI session"
 MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.102"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
-NOT_READ = (
-    "Hooks, permissions and progress, detailed results, encrypted reasoning. Usage is recorded for summaries alone."
-)
+NOT_READ = "Hooks, permissions and progress, detailed results, encrypted reasoning. Old versions record little usage."
 
 
 class _ToolRequest(msgspec.Struct, rename="camel"):
@@ -168,8 +165,6 @@ class _Session:
         # Usage by request, in newer versions, of which no response has come yet; and when it was recorded.
         self._spent: dict[str, tuple[_ModelMetrics, float | None]] = {}
         self._each_recorded = False
-        # What shutdowns state for a model, and for each agent the places between which its calls are meant.
-        self._totals: list[tuple[Usage, float | None, str, list[tuple[int, int]]]] = []
 
     def add(self, event: dict[str, Any], where: str) -> None:
         kind, data, when_s = event["type"], event.get("data"), time_s(event.get("timestamp"))
@@ -217,15 +212,9 @@ class _Session:
 
     def finished(self) -> Iterator[Transcript]:
         """Yield the main conversation, then each sub-agent's, with what was paid for beside single responses."""
-        agents = (self.main, *self.agents.values())
-        for agent in agents:
-            agent.close()
         for spent, when_s in self._spent.values():
             self.main.assembly.beside(spent.whole(), when_s, spent.model)
-        for whole, when_s, model, spans in self._totals:
-            for agent, (start, end) in zip(agents, spans, strict=False):
-                agent.assembly.total(whole if agent is self.main else Usage(0), when_s, model, start, end)
-        for agent in agents:
+        for agent in (self.main, *self.agents.values()):
             yield agent.finished()
 
     def _agent(self, kind: str, data: Any, agent: Any) -> _Agent:
@@ -242,13 +231,10 @@ class _Session:
         return self.agents[key]
 
     def _user(self, agent: _Agent, message: _UserMessage) -> None:
-        media: list[Media] = []
-        for attachment in message.attachments or []:
-            if str(under(attachment, "mimeType")).startswith("image/"):
-                media.append(Media("image", IMAGE_TOKENS["openai"]))
-            else:
-                self.left_out["attachment"] += 1
-        agent.user(message.transformed_content or message.content or "", tuple(media))
+        images = [str(under(one, "mimeType")).startswith("image/") for one in message.attachments or []]
+        self.left_out["attachment"] += images.count(False)
+        media = (Media("image", IMAGE_TOKENS["openai"]),) * sum(images)
+        agent.user(message.transformed_content or message.content or "", media)
 
     def _response(self, agent: _Agent, message: _AssistantMessage, when_s: float | None) -> None:
         for call in message.tool_requests or []:
@@ -283,14 +269,10 @@ class _Session:
             for agent in agents:
                 agent.close()
             # A resumed session counts anew; in newer versions it goes on.
-            if requests >= sum(agent.assembly.calls for agent in agents):
-                self._totals = []
-            before = [end for _, end in self._totals[-1][3]] if self._totals else []
-            spans = [
-                (start, max(start + 1, len(agent.assembly.items)))
-                for agent, start in zip(agents, chain(before, repeat(0)), strict=False)
-            ]
-            self._totals += [(whole, when_s, model, spans) for model, whole in stated.items()]
+            anew = requests < sum(agent.assembly.calls for agent in agents)
+            for agent in agents:
+                totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
+                agent.assembly.totals(totals, when_s, anew)
         if shutdown.system_tokens is not None:
             notes.append(
                 f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "

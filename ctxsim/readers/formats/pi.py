@@ -139,8 +139,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         elif entry.role in CHAT or entry.type == "custom_message":
             assembly.left_out["entry of an abandoned branch"] += 1
         if spent and model not in GATEWAY_MODELS:
-            summary = position in kept and entry.type == "compaction"
-            assembly.beside(spent.request(), _time_s(entry), model, summary)
+            assembly.beside(spent.request(), _time_s(entry), model, entry.type == "compaction" and position in kept)
         if position + 1 == copied and assembly.calls:
             assembly.inherited()
     assembly.project = where(entries)[0]

@@ -230,9 +230,9 @@ def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
     assert [call.window for call in found.calls] == [None, 64_000, 64_000]
     # No response came of the third. The last total adds nothing; that of an older version is of the call before it.
     assert [(call.usage, call.model, call.end) for call in found.beside] == [
-        (Usage(70, 6, 4, 3, 2), "gpt-y", 0), (Usage(20), "gpt-x", 2)
+        (Usage(20), "gpt-x", 2), (Usage(70, 6, 4, 3, 2), "gpt-y", 0)
     ]  # fmt: skip
-    assert found.beside[0].time_s == found.calls[1].time_s + 7  # type: ignore[operator]
+    assert found.beside[1].time_s == found.calls[1].time_s + 7  # type: ignore[operator]
 
 
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:

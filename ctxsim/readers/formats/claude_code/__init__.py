@@ -146,9 +146,8 @@ def _attached(line: Line) -> str | list[Any] | None:
     if isinstance(value, str):
         return value or None
     if isinstance(value, list) and value:
-        lines = [entry for entry in value if isinstance(entry, str)]
-        if len(lines) == len(value):
-            return "\n".join(lines)
+        if all(isinstance(entry, str) for entry in value):
+            return "\n".join(value)
         blocks = all(isinstance(entry, dict) and entry.get("type") in ("text", "image") for entry in value)
         return value if blocks else compact_json(value)
     return None

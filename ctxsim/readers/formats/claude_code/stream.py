@@ -20,9 +20,7 @@ from ctxsim.readers.source import Record, Sample, Source, has, under
 
 
 def is_stream(records: Sequence[Any]) -> bool:
-    """Whether some values are messages of a stream, or parts of one (`--include-partial-messages`): of a session and
-    perhaps a sub-agent, with no line before them.
-    """
+    """Whether some values are messages of a stream, or parts of messages: unlike lines, they name no line before."""
     known = [one for one in records if has(one, session_id=str, parent_tool_use_id=object) and "parentUuid" not in one]
     return any(isinstance(one.get("message", one.get("event")), dict) for one in known)
 

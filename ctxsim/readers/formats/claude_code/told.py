@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -68,14 +69,11 @@ class Told:
         """Yield each response that no other file holds, as a line without content."""
         own = {agent: self.has_file(agent) for agent, _, _ in self._found.values()}
         for agent, message, when in self._found.values():
-            if own[agent]:
-                continue
-            try:
-                told = msgspec.convert({**message, "content": None}, LineMessage)
-                yield Line(type="progress", message=told, timestamp=when)
-            except msgspec.ValidationError:
+            if not own[agent]:
                 # Progress is for display: usage in another form is skipped.
-                continue
+                with suppress(msgspec.ValidationError):
+                    told = msgspec.convert({**message, "content": None}, LineMessage)
+                    yield Line(type="progress", message=told, timestamp=when)
 
     def has_file(self, agent: str) -> bool:
         """Return whether a sub-agent has a file of its own beside the session's."""

@@ -249,16 +249,13 @@ def conversation(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
     known = [(position, line) for position, line in enumerate(lines) if line.type in _KNOWN]
     on_branch = [line for position, line in known if position in kept]
     responses = {line.response for line in on_branch if line.type == "assistant"}
-    of_responses = [line for _, line in known if line.type == "assistant" and line.response in responses]
-    calls = {call for line in of_responses for call in line.calls}
+    calls = {call for _, line in known if line.response in responses for call in line.calls}
     answered = {call for line in on_branch for call in line.answers}
     added: set[str | None] = set()
     for position, line in known:
-        if position in kept:
-            continue
         of_response = line.type == "assistant" and line.response in responses
-        result = line.type == "user" and bool(line.answers & (calls - answered))
-        if of_response or result or (line.companion and line.parent_uuid in added):
+        result = line.type == "user" and line.answers & (calls - answered)
+        if position not in kept and (of_response or result or (line.companion and line.parent_uuid in added)):
             kept.add(position)
             added.add(line.uuid)
     rest = [line for position, line in known if position not in kept]
