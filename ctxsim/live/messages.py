@@ -28,16 +28,23 @@ def marks_of(body: dict[str, Any], end: int) -> dict[int, bool]:
 
     `end` is the request's last position. Raises InputError for more marks than the API allows.
     """
-    places = [(0, one) for one in objects(body, "tools")] + [(1, one) for one in objects(body, "system")]
-    for number, message in enumerate(said := body["messages"]):
-        for many, block in enumerate(objects(message, "content"), 1):
-            if marked := [one for one in (block, *objects(block, "content")) if one.get("cache_control")]:
-                until = [*said[:number], {**message, "content": message["content"][:many]}]
-                at = HEAD - 1 + len(items_of(caught("messages", {"messages": until}, "your")))
-                places += [(at, one) for one in marked]
-    marks = [(at, mark) for at, one in [*places, (end, body)] if (mark := one.get("cache_control"))]
-    if len(marks) > 4:
-        raise InputError("request", f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}.")
+    said = body["messages"]
+    heads = [(at, one.get("cache_control")) for at, key in enumerate(("tools", "system")) for one in objects(body, key)]
+    inside = [
+        (number, many, mark)
+        for number, message in enumerate(said)
+        for many, block in enumerate(objects(message, "content"), 1)
+        for one in (block, *objects(block, "content"))
+        if (mark := one.get("cache_control"))
+    ]
+    marks, last = [one for one in heads if one[1]], body.get("cache_control")
+    if (count := len(marks) + len(inside) + bool(last)) > 4:
+        raise InputError("request", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
+    for number, many, mark in inside:
+        until = [*said[:number], {**said[number], "content": said[number]["content"][:many]}]
+        marks.append((HEAD - 1 + len(items_of(caught("messages", {"messages": until}, "your"))), mark))
+    if last:
+        marks.append((end, last))
     return {at: under(mark, "ttl") == "1h" for at, mark in marks}
 
 

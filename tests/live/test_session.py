@@ -9,6 +9,7 @@ import pytest
 from endpoint import FIRST, SECOND, sample
 
 from ctxsim.errors import InputError
+from ctxsim.live import messages as api
 from ctxsim.live.agent import Agent, Helper
 from ctxsim.live.exchange import Refusal, Tool, ToolCall, Used
 from ctxsim.live.faults import parse_faults
@@ -197,6 +198,13 @@ def test_anthropic_refuses_a_fifth_mark() -> None:
     body["messages"] += [{"role": "user", "content": [answer]}]
     with pytest.raises(InputError, match=r"A maximum of 4 blocks with cache_control may be provided\. Found 5\."):
         session().answer("messages", body, "m", False, {})
+
+
+def test_too_many_marks_are_refused_before_any_is_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "items_of", lambda asked: pytest.fail("each mark reads all messages before it"))
+    body = {"messages": [{"role": "user", "content": [text("b", FIVE)] * 5}]}
+    with pytest.raises(InputError, match="Found 5"):
+        api.marks_of(body, 6)
 
 
 def test_a_broken_stream_takes_no_step_and_comes_once() -> None:
