@@ -260,7 +260,7 @@ def open_policies(policies: tuple[str, ...], by: str | None = None) -> tuple[Spe
 
 def agent_of(format: str) -> str:
     """Return the agent that writes logs of a format, if it has a policy here; '' if not."""
-    # Kimi CLI's logs, of another format, aren't read.
+    # Kimi CLI has a policy too, but the format is Kimi Code's.
     writer = "kimi-code" if format == "kimi" else format
     for name, (_, place) in folders(FOLDERS[0]).items():
         if (place / "policy.py").exists() and f"{writer}-".startswith(f"{name}-"):

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, left_out, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.assembly.assembly import left_out
 from ctxsim.readers.source import compact_json, convert_all, has
 from ctxsim.transcript import Usage
 
