@@ -503,6 +503,19 @@ def test_what_a_session_copies_from_another_is_counted_there(tmp_path: Path) -> 
     assert ([made.start for made in aside.calls], aside.beside) == ([3], ())
 
 
+def test_a_fork_names_only_the_session_that_made_the_responses_which_it_copies(tmp_path: Path) -> None:
+    copied = {"sessionId": "fork", "requestSessionId": "s"}
+    lines = [
+        user("u1", None, "Go."), answer("a1", "u1", "m1", call("t1"), usage=usage(5, 9, 0), **copied),
+        result("r1", "a1", "t1", "of t1"), answer("x1", "r1", "m2", text("Rewound."), usage=usage(7, 0, 9), **copied),
+        user("u2", "r1", "On."),
+        answer("a2", "u2", "m3", text("Done."), usage=usage(6, 0, 9), sessionId="fork", requestSessionId="fork"),
+    ]  # fmt: skip
+    fork = one(tmp_path, *lines)
+    assert [item.text for item in fork.items] == ["Go.", "{}", "of t1", "On.", "Done."]
+    assert ([made.start for made in fork.calls], fork.beside, fork.carried) == ([4], (), 3)
+
+
 def test_fast_mode_and_a_region_are_models_of_their_own(tmp_path: Path) -> None:
     fast = {**usage(9, 0, 0), "speed": "fast", "inference_geo": "global"}
     lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=fast),

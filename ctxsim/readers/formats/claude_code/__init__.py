@@ -119,7 +119,8 @@ def _copied(lines: Sequence[Line]) -> int:
     by /btw (https://github.com/ccusage/ccusage/issues/913).
     """
     whole = _of_agent(lines, SUMMARISES, "aside_question")
-    marks = [line.prompt if whole else line.forked_from for line in lines]
+    calls = {call for line in lines if line.copied for call in line.calls}
+    marks = [line.prompt if whole else line.copied or line.answers & calls for line in lines]
     return max((number for number, mark in enumerate(marks, 1) if mark), default=0)
 
 
@@ -182,7 +183,7 @@ class _Conversation:
         for line in kept[copied:]:
             self._add(line, responses)
         # Responses of abandoned branches were paid for too.
-        for response in _responses(line for line in rest if not line.local).values():
+        for response in _responses(line for line in rest if not (line.local or line.copied)).values():
             self._paid(response)
         for line in told.responses():
             self._paid([line])

@@ -123,8 +123,9 @@ class Line(Envelope):
     compact_metadata: Metadata | None = None
     microcompact_metadata: Metadata | None = None
     request_id: Any = None
-    # The line of another session that this one copies.
+    # The line of another session that this one copies; or only the session whose response this line copies.
     forked_from: Any = None
+    request_session_id: Any = None
     source_tool_use: str | None = msgspec.field(default=None, name="sourceToolUseID")
     # What was sent of an attachment, and the logged request that a response answers.
     rendered: Any = None
@@ -154,6 +155,10 @@ class Line(Envelope):
     def local(self) -> bool:
         """Whether Claude Code wrote this answer itself: it was neither generated nor sent."""
         return bool(self.is_api_error_message) or (self.message is not None and self.message.model == "<synthetic>")
+
+    @property
+    def copied(self) -> bool:
+        return bool(self.forked_from) or self.request_session_id not in (None, self.session_id)
 
     @property
     def calls(self) -> set[str]:
