@@ -244,9 +244,9 @@ def test_chat_messages_of_all_roles() -> None:
         {"role": "function", "name": "f", "content": "1"},
         {"role": "assistant", "content": "Done.", "reasoning": "Well."}, {"role": "assistant", "reasoning": {"x": 1}},
     ], "x")  # fmt: skip
-    assert (made.system, made.notes) == (["Be brief.", "Be kind."], [
-        "an empty entry of `tool_calls` left out", "a system message in mid-conversation is kept as user text",
-    ])  # fmt: skip
+    assert (made.system, made.notes) == (["Be brief.", "Be kind."], [])
+    assert made.counts["system message(s) in mid-conversation kept as user text"] == 1
+    assert made.left_out["empty entry of `tool_calls`"] == 1
     assert [(item.kind, item.message, item.text, item.tool, item.call_id) for item in made.items] == [
         ("user", 1, "Go.", "", ""), ("reasoning", 2, "Hm.", "", ""), ("assistant", 2, "I look.", "", ""),
         ("tool_call", 2, "", "g", "a"), ("tool_call", 2, "{}", "f", ""), ("tool_result", 3, "of f", "f", ""),

@@ -13,6 +13,8 @@ from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Med
 
 NO_RESPONSE = "no response of the model is recorded"
 
+LATER_SYSTEM = "system message(s) in mid-conversation kept as user text"
+
 
 class Part(msgspec.Struct, frozen=True):
     """One block of a response or of a user message, or a tool result. It has no place in the recording yet."""
@@ -86,6 +88,11 @@ class Assembly:
     def calls(self) -> int:
         """Number of responses so far."""
         return len(self._calls)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a system text that comes now is no longer part of the head."""
+        return bool(self._calls)
 
     @property
     def compacted_now(self) -> Compaction | None:
@@ -172,6 +179,20 @@ class Assembly:
             self.result(part.text, part.call_id, part.tool, part.media)
         else:
             self.user(part)
+
+    def message(self, role: str, content: Any, image_tokens: int, call_id: str = "", tool: str = "") -> None:
+        """Add a message that the model didn't make, in the roles of the chat-completions API: a tool's result, a system
+        text, which is part of the head or stands among user texts, or a user message.
+        """
+        text, media = text_and_media(content, image_tokens)
+        of_system = role in ("system", "developer")
+        if role in ("tool", "function"):
+            self.result(text, call_id, tool, media)
+        elif of_system and not self.begun:
+            self.system.append(text)
+        else:
+            self.counts[LATER_SYSTEM] += of_system
+            self.user(Part("user", text, media=media))
 
     def compacted(
         self,

@@ -108,29 +108,22 @@ class Message(Reply, kw_only=True):
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
     for message in convert_all(values, Message, f"{where} message"):
-        add_message(assembly, message, first=assembly.calls == 0)
+        add_message(assembly, message)
     full = Frequencies(key for one in values for key, held in one.items() if held and isinstance(held, list | dict))
     unread = full.keys() - {*Message.__struct_fields__}
     assembly.notes += left_out({f"field {name} of a message": full[name] for name in sorted(unread)})
 
 
-def add_message(assembly: Assembly, message: Message, first: bool, model: str = "") -> None:
-    """Add one chat message; each assistant message is a call. `first`: no call yet; system texts are the head."""
-    text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
-    match message.role:
-        case "system" | "developer" if first:
-            assembly.system.append(text)
-        case "system" | "developer":
-            assembly.notes.append("a system message in mid-conversation is kept as user text")
-            assembly.user(text)
-        case "user":
-            assembly.user(Part("user", text, media=media))
-        case "tool" | "function":
-            assembly.result(text, message.tool_call_id or "", message.name or "", media)
-        case "assistant":
-            if any(call.called is None for call in message.tool_calls or []):
-                assembly.notes.append("an empty entry of `tool_calls` left out")
-            assembly.response(message.parts(), model=model)
+def add_message(assembly: Assembly, message: Message, model: str = "") -> None:
+    """Add one chat message; each assistant message is a call."""
+    if message.role == "assistant":
+        assembly.left_out["empty entry of `tool_calls`"] += sum(
+            call.called is None for call in message.tool_calls or []
+        )
+        assembly.response(message.parts(), model=model)
+    else:
+        image, call_id = IMAGE_TOKENS["openai"], message.tool_call_id or ""
+        assembly.message(message.role, message.content, image, call_id, message.name or "")
 
 
 class Details(msgspec.Struct):

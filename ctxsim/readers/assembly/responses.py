@@ -10,6 +10,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly.assembly import LATER_SYSTEM
 from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
@@ -153,8 +154,7 @@ class Exchanges:
         elif item.role not in ("user", "system", "developer"):
             raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
         elif item.role == "user" or self.parts or self.assembly.calls:
-            note = "system or developer message(s) in mid-conversation kept as user text"
-            self.assembly.counts[note] += item.role != "user"
+            self.assembly.counts[LATER_SYSTEM] += item.role != "user"
             self.give(Part("user", text, media=media))
         else:
             self.assembly.system.append(text)

@@ -58,5 +58,5 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             continue
         message = convert(value, _Message, f"{source.name} message {number}")
         message.name = message.name or message.tool_name
-        chat_messages.add_message(assembly, message, first=not assembly.calls, model=session.model)
+        chat_messages.add_message(assembly, message, session.model)
     yield assembly.finished()

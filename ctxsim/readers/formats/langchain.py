@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
@@ -38,7 +38,6 @@ NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold;
 
 _KINDS = ("Human", "AI", "System", "Tool", "Function", "Chat", "Remove")
 _CLASSES = {f"{kind}Message": kind.lower() for kind in _KINDS}
-_ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 _USAGE = "usage_metadata"
 _GIVEN = f"{_USAGE}.input_token_details"
 
@@ -181,21 +180,12 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
             assembly.left_out["mark that removes a message" if kind else "entry that is no message"] += 1
             continue
         message = convert(fields, _Message, f"{where} message {number}")
-        if kind == "chat":
-            kind = _ROLES.get(message.role, "human")
-        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
-        match kind:
-            case "system" if not assembly.calls:
-                assembly.system.append(text)
-            case "system":
-                assembly.left_out["system message in mid-conversation, kept as user text instead"] += 1
-                assembly.user(text)
-            case "human":
-                assembly.user(Part("user", text, media=media))
-            case "ai":
-                assembly.response(_response_parts(message), message.usage, model=message.model)
-            case _:
-                assembly.result(text, message.tool_call_id or "", message.name or "", media)
+        kind = message.role if kind == "chat" else kind
+        if kind in ("ai", "assistant"):
+            assembly.response(_response_parts(message), message.usage, model=message.model)
+        else:
+            call_id = message.tool_call_id or ""
+            assembly.message(kind, message.content, IMAGE_TOKENS["openai"], call_id, message.name or "")
 
 
 def _response_parts(message: _Message) -> Iterator[Part]:

@@ -51,4 +51,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _read(found: Conversation) -> Transcript:
     assembly = Assembly(found.name, NAME)
     add_messages(assembly, found.messages(assembly), found.where)
-    return assembly.transcript()
+    return assembly.finished()

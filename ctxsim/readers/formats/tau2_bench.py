@@ -102,16 +102,13 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 assembly.response(message.parts(), usage, time, info.llm or "", comparable=not message.errors)
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
-            case "tool":
-                assembly.result(text, message.id or "", media=media)
             case "user":
                 assembly.left_out["tool call of the simulated user"] += len(message.tool_calls or [])
                 if text or media:
                     assembly.user(*greeting, Part("user", text, media=media))
                     greeting = []
-            case "system":
-                assembly.notes.append("a system message inside the dialogue is kept as user text")
-                assembly.user(text)
+            case _:
+                assembly.message(message.role, message.content, IMAGE_TOKENS["openai"], message.id or "")
     if not assembly.calls:
         assembly.user(*greeting)
     assembly.cost_usd = dollars(simulation.agent_cost)

@@ -194,11 +194,8 @@ class _Adding:
         role, content = role_of(value), _content(value)
         text, media = text_and_media(content, IMAGE_TOKENS["openai"])
         blocks = has_tool_blocks(content)
-        if role in ("system", "developer") and not self.assembly.calls:
-            self.assembly.system.append(text)
-        elif role in ("system", "developer"):
-            self.assembly.counts["system message(s) in mid-conversation kept as user texts"] += 1
-            self.assembly.user(text)
+        if role in ("system", "developer"):
+            self.assembly.message(role, content, IMAGE_TOKENS["openai"])
         elif role == "assistant":
             self._response(value, text, content if blocks else None, where)
         elif role == "call":

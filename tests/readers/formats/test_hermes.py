@@ -60,4 +60,4 @@ def test_results_are_paired_by_the_tools_name_and_a_system_message_may_come_firs
     assert [(item.text, item.answers) for item in transcript.items[3:]] == [
         ("of list", 2), ("of read", 1), ("of search", 0), ("Be kind.", None)
     ]  # fmt: skip
-    assert transcript.notes == ("a system message in mid-conversation is kept as user text",)
+    assert transcript.notes == ("1 system message(s) in mid-conversation kept as user text",)

@@ -62,7 +62,7 @@ def test_messages_of_other_roles() -> None:
     assert made.system == ["Be brief."]
     assert made.counts == {"system message(s) in mid-conversation kept as user text": 2}
     assert [(item.kind, item.text, [one.tokens for one in item.media]) for item in made.items] == [
-        ("user", "", [7]), ("assistant", "Hi.", []), ("user", "Be kind.", []), ("user", "Be kind.", [])
+        ("user", "", []), ("user", "", [7]), ("assistant", "Hi.", []), *[("user", "Be kind.", [])] * 2
     ]  # fmt: skip
     assert not made.transcript().calls[0].comparable
 

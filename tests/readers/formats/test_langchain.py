@@ -123,7 +123,8 @@ def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
     assert said(transcript) == [("user", "Any mail?"), ("assistant", "Two."), ("user", "Be kind.")]
     assert not transcript.head.recorded
     assert transcript.notes == (
-        "left out: 1 x mark that removes a message, 1 x system message in mid-conversation, kept as user text instead",
+        "1 system message(s) in mid-conversation kept as user text",
+        "left out: 1 x mark that removes a message",
     )
 
 

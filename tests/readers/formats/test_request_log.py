@@ -137,7 +137,7 @@ def test_a_system_message_in_mid_conversation_of_a_request_is_told(tmp_path: Pat
     given = [TASK, *output, {"role": "developer", "content": "Be brief."}]
     pairs = [{"request": {"model": "m", "input": one}, "response": {"output": output}} for one in ([TASK], given)]
     (transcript,) = transcripts(tmp_path, *pairs)
-    assert transcript.notes == ("1 system or developer message(s) in mid-conversation kept as user text",)
+    assert transcript.notes == ("1 system message(s) in mid-conversation kept as user text",)
 
 
 def test_the_requested_model_counts_where_the_response_names_none(tmp_path: Path) -> None:

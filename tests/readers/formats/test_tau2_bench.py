@@ -143,6 +143,6 @@ def test_results_are_paired_by_id_and_tools_of_the_user_counted(tmp_path: Path) 
     assert [call.comparable for call in transcript.calls][1:] == [False, True]
     assert set(transcript.notes) >= {
         "left out: 2 x tool call of the simulated user, 2 x result of the simulated user",
-        "a system message inside the dialogue is kept as user text",
+        "1 system message(s) in mid-conversation kept as user text",
         "1 response(s) were asked for again after an invalid one, which is left out",
     }

@@ -66,7 +66,7 @@ def test_each_role(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert sorted(found.notes) == [
         "2 result(s) without a call in the message before kept as user texts",
-        "2 system message(s) in mid-conversation kept as user texts",
+        "2 system message(s) in mid-conversation kept as user text",
     ]
 
 

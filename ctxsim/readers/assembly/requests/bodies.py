@@ -91,7 +91,7 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
             made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
             add_messages(made, sent.messages, where)
         for message in convert_all(sent.messages if api == "chat" else [], Message, f"{where} message"):
-            add_message(made, message, first=not made.said)
+            add_message(made, message)
     return made
 
 

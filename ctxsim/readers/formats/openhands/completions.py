@@ -138,7 +138,7 @@ def _logged(value: Any, where: str) -> Logged:
         if as_text and message.role in ("user", "assistant"):
             _add_text_message(request, message)
         else:
-            add_message(request, message, first=not request.said)
+            add_message(request, message)
     # `kwargs.tools` was sent. `tools` alone was not, if a converter wrote it into the system prompt.
     tools = record.sent_tools or (None if as_text else record.tools) or []
     request.tools += map(compact_json, tools)
