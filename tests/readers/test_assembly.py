@@ -11,7 +11,7 @@ from ctxsim.readers.assembly import Assembly, Part, left_out
 from ctxsim.readers.assembly.assembly import call_part
 from ctxsim.readers.assembly.chat_messages import add_messages, written_arguments
 from ctxsim.readers.assembly.text_calls import fenced_command
-from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Media, Transcript, Usage, problems
+from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Media, Transcript, Usage, problems
 
 
 def call(call_id: str, tool: str = "read") -> Part:
@@ -167,7 +167,9 @@ def test_several_records_of_one_compaction_complete_each_other() -> None:
 def test_a_compaction_before_the_first_response_is_how_the_recording_begins() -> None:
     made = Assembly("made")
     made.compacted("auto", ["So far.", ""], tokens_before=9)
+    made.compacted("auto")
     assert (list(made.compactions), shown(made)) == ([], [("user", 1, "So far.", None)])
+    assert made.notes == [NO_HISTORY]
 
 
 def test_results_can_be_cleared_from_the_next_call_on() -> None:
@@ -188,10 +190,15 @@ def test_what_shortened_the_history_is_told_by_the_call_after_it() -> None:
     made.response([Part("assistant", "Done.")])
     # Before call 3: the first detail stands for all that is told of one cut.
     for detail in ("", "9 tokens", "8 tokens", ""):
-        made.compaction_note(detail, "cut")
+        made.shortening("cut", detail)
     made.response([Part("assistant", "Done.")])
-    made.compaction_note()
-    assert made.finished().notes[:2] == ("cut before call 3 (9 tokens)", "recorded compaction before call 4")
+    made.compacted()
+    made.response([Part("assistant", "Done.")])
+    made.compacted("manual", tokens_before=0)
+    assert made.finished().notes[:3] == (
+        "cut before call 3 (9 tokens)", "recorded compaction before call 4",
+        "recorded compaction before call 5 (manual, 0 tokens)",
+    )  # fmt: skip
 
 
 def test_who_started_a_compaction() -> None:

@@ -3,13 +3,13 @@
 from collections import Counter as Frequencies
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, cast, get_args
+from typing import Any
 
 import msgspec
 
 from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.source import compact_json
-from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
+from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Kind, Media, Transcript, Usage
 
 NO_RESPONSE = "no response of the model is recorded"
 
@@ -63,7 +63,7 @@ class Assembly:
         self.left_out: Frequencies[str] = Frequencies()
         # Sentences without their first word, the number of what they are about.
         self.counts: Frequencies[str] = Frequencies()
-        # Details of what shortened the history, by the number of the call after it and what it was. Told at the end.
+        # Details of what else shortened the history, by the number of the call after it and what it was.
         self.shortened: dict[tuple[int, str], str] = {}
         # Dollars of the whole session: used only if no call states its own.
         self.cost_usd: float | None = None
@@ -209,6 +209,7 @@ class Assembly:
         Before the first response there is no history to shorten: the summary then begins the recording, as user text.
         """
         if not self._calls:
+            self.notes += [] if NO_HISTORY in self.notes else [NO_HISTORY]
             self.user(*filter(None, summary))
             return
         self._close_exchange()
@@ -217,7 +218,7 @@ class Assembly:
         last = self.compactions[-1]
         self.compactions[-1] = msgspec.structs.replace(
             last,
-            started_by=last.started_by or cast(StartedBy, started_by if started_by in get_args(StartedBy) else ""),
+            started_by=last.started_by or (started_by if started_by in ("auto", "manual", "overflow") else ""),
             summary=(*last.summary, *filter(None, summary)),
             kept=tuple(sorted({*last.kept, *(place for place in kept if place < last.at)})),
             tokens_before=tokens_before if last.tokens_before is None else last.tokens_before,
@@ -239,14 +240,17 @@ class Assembly:
             self.cleared(place)
         return bool(found and self._calls)
 
-    def compaction_note(self, detail: str = "", what: str = "recorded compaction") -> None:
-        """Note that the agent shortened its history before the next call; once, by the first detail that is given."""
+    def shortening(self, what: str, detail: str = "") -> None:
+        """Note that the history is shorter from the next call on, by anything but a compaction; once, by the first
+        detail that is given.
+        """
         key = self.calls + 1, what
         self.shortened[key] = self.shortened.get(key) or detail
 
     def finished(self) -> Transcript:
         """Return the transcript, with notes on what was shortened, counted and left out, and on a missing response."""
-        for (call, what), detail in self.shortened.items():
+        compactions = {(one.call, "recorded compaction"): _detail(one) for one in self.compactions}
+        for (call, what), detail in sorted((compactions | self.shortened).items()):
             self.notes.append(f"{what} before call {call}{detail and f' ({detail})'}")
         self.notes += [f"{count} {what}" for what, count in self.counts.items() if count]
         self.notes += [*left_out(+self.left_out), *([] if self._calls else [NO_RESPONSE])]
@@ -309,6 +313,11 @@ class Assembly:
                 self._late[call.call_id] = place
         self._unanswered = []
         self._flush()
+
+
+def _detail(compaction: Compaction) -> str:
+    tokens = "" if compaction.tokens_before is None else f"{compaction.tokens_before} tokens"
+    return ", ".join(filter(None, [compaction.started_by, tokens]))
 
 
 def left_out(counts: Mapping[str, int]) -> list[str]:

@@ -118,11 +118,10 @@ class Exchanges:
         self.close()
         return usage
 
-    def compacted(self, detail: str = "") -> None:
-        """Add a compaction, noted with `detail`. A second one without a call between is the same compaction."""
+    def compacted(self, *told: Any) -> None:
+        """Add a compaction, as `Assembly.compacted` does."""
         self.close()
-        self.assembly.compaction_note(detail)
-        self.assembly.compacted()
+        self.assembly.compacted(*told)
         # Requests from here on hold the history of the next segment.
         self.comparable = True
 

@@ -14,7 +14,7 @@ from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 MESSAGES_FILE = "api_conversation_history.json"
 UI_FILE = "ui_messages.json"
@@ -89,12 +89,11 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             whole = not message.is_truncation_marker
             if whole:
                 assembly.compacted(summary=[text_and_media(message.content, 0)[0]])
-            assembly.left_out["marker of the agent's own truncation"] += not whole
-            assembly.compaction_note("how is not recorded")
+            else:
+                assembly.shortening("recorded truncation")
         elif message.is_summary or message.role == "user":
             if message.is_summary:
-                what = "its summary is user text, what came before is not there"
-                assembly.notes.append(f"starts after a compaction: {what}")
+                assembly.notes.append(NO_HISTORY)
             add_user_content(assembly, message.content, f"{where} {number}")
             details = text_and_media(message.content, 0)[0].split(_DETAILS)[1:]
             model = next((found[1] for found in map(_MODEL.search, reversed(details)) if found), model)
@@ -105,7 +104,6 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
                 # Requests from here on hold all messages but these; no summary replaces them.
                 start, end = deleted or (1, 0)
                 kept = [place for place, own in enumerate(message_of) if not start <= own <= end]
-                assembly.compaction_note("auto: older messages were no longer sent")
                 assembly.compacted("auto", (), kept)
             parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))

@@ -43,8 +43,6 @@ class _Message(Turn):
     cost: Any = field(default=None, name="metrics.cost")
     # Set by a compaction: on the message that replaces others, or on one that was kept.
     kind: str = field(default="", name="metadata.kind")
-    reason: str = field(default="", name="metadata.reason")
-    messages_removed: int | None = field(default=None, name="metadata.messagesRemoved")
     compaction: str = field(default="", name="metadata.compaction")
 
     def usage(self) -> Usage | None:
@@ -80,12 +78,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly.system += filter(None, [session.system_prompt])
     messages = convert_all(session.messages, _Message, f"{source.name} message")
     marked = [number for number, one in enumerate(messages) if one.kind == "compaction" or one.compaction]
+    assembly.notes += [NO_HISTORY] if marked else []
     for number, message in enumerate(messages):
-        if marked and number == marked[0]:
-            how = "manual" if "manual" in message.reason else "auto"
-            removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
-            assembly.compaction_note(f"{how}{removed}")
-            assembly.notes.append(NO_HISTORY)
         if message.role == "user" and isinstance(message.content, list):
             message.content = [*map(_file_as_text, message.content)]
         # The file holds the current history: responses up to the last kept message had longer requests than it shows.

@@ -272,9 +272,7 @@ class _Rollout(Exchanges):
             # Texts of the head are sent with every request anyway.
             sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
             kept, texts = kept_and_new(self.assembly.items, sent)
-        detail = f"{self._tokens} tokens" if self._tokens else ""
-        self.compacted(detail)
-        self.assembly.compacted("", texts, kept, self._tokens or None)
+        self.compacted("", texts, kept, self._tokens or None)
         self._outside(unused, summary=True)
 
 

@@ -290,13 +290,11 @@ def _compacted(agent: _Agent, compaction: _Compaction) -> None:
         # Which part of its history the agent left out isn't recorded.
         agent.close()
         agent.comparable = False
-        agent.assembly.compaction_note(f"{tokens} tokens", what="recorded truncation")
+        agent.assembly.shortening("recorded truncation", f"{tokens} tokens")
         return
     by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
-    detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
-    agent.compacted(detail)
-    agent.assembly.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
+    agent.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
 
 
 def _paid(agent: _Agent, compaction: _Compaction, when_s: float | None, where: str) -> None:

@@ -187,13 +187,13 @@ class _Conversation:
     def add(self, place: _Place) -> None:
         if place.mark:
             self._close()
-            self.assembly.compaction_note(what=f"recorded {place.mark}")
             self._comparable = place.mark == "compaction"
             if self._comparable:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))
                 self.assembly.compacted("", new, kept)
             else:
                 # The outputs of these messages' calls are masked in later requests.
+                self.assembly.shortening("recorded masking of tool outputs")
                 calls = {str(call.get("id")) for message in place.value for call in message.get("toolCalls") or []}
                 self.assembly.cleared_of(calls)
             return

@@ -154,7 +154,7 @@ class _Reading:
         self.history_end = 0
         # The texts that the user wrote, among those that are sent as a user's.
         self.own: set[str] = set()
-        self.started_by = "how is not recorded"
+        self.started_by = ""
         # A request outside all turns: the summary's if a compaction follows.
         self.asked: _Request | None = None
 
@@ -196,8 +196,6 @@ class _Reading:
             self.assembly.beside(asked.usage.whole(), time_s(asked.time), self.request.model, summary)
 
     def _compacted(self, compaction: _Compaction) -> None:
-        tokens = compaction.tokens_before
-        self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
         # The count is of the previous history's messages: after an earlier compaction, its summary is the first.
         history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
         summary = [compaction.context_summary or compaction.summary or ""]
@@ -212,7 +210,7 @@ class _Reading:
                 start, end = ("\n\n".join(items[place].text for place, *_ in part) for part in (first, last))
                 summary[:0] = [_beginning(start, 2_000), _beginning(end[::-1], 18_000)[::-1]]
         kept = [place for message in rest for place in message if not oldest]
-        self.assembly.compacted(self.started_by, summary, kept, tokens, compaction.tokens_after)
+        self.assembly.compacted(self.started_by, summary, kept, compaction.tokens_before, compaction.tokens_after)
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
 
     def _settings(self, settings: _Settings) -> None:

@@ -24,7 +24,7 @@ from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
-from ctxsim.transcript import NO_HISTORY, Transcript, Usage
+from ctxsim.transcript import Transcript, Usage
 
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
@@ -233,10 +233,6 @@ class _Conversation:
 
     def _compaction(self, entry: _Entry) -> None:
         """Add a compaction: requests from here on hold the summary and the entries from the first kept one on."""
-        if not self.assembly.calls:
-            self.assembly.notes.append(NO_HISTORY)
-        else:
-            self.assembly.compaction_note(f"{entry.tokens_before} tokens" if entry.tokens_before else "")
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
         start = self.assembly.place_of.get(named) if named is not None else None
         kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))

@@ -214,17 +214,12 @@ class _Conversation:
         if line.subtype == "agent_bootstrap":
             self.assembly.notes.append("starts with the history of the session it was forked from, which is left out")
             self.whole_history = False
-        elif not self.assembly.calls:
-            self.assembly.left_out["compaction before the first response"] += 1
-            return
         else:
             where = f"{self.assembly.name}:{line.line}"
             compression = convert(payload, _Compression, where)
-            tokens = compression.tokens_before
-            self.assembly.compaction_note(f"{tokens} tokens" if tokens is not None else "")
             history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
-            self.assembly.compacted("", new, kept, tokens, compression.tokens_after)
+            self.assembly.compacted("", new, kept, compression.tokens_before, compression.tokens_after)
             self.paid(summary=True)
             self.whole_history = True
 

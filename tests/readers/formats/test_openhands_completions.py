@@ -148,9 +148,7 @@ def test_a_condensed_request_begins_a_segment_with_its_summary(tmp_path: Path) -
     ]
     assert [item.text for item in main.items if item.kind == "tool_result"] == ["mail.py", "x", "y"]
     assert not any("Earlier" in item.text for item in main.items)
-    assert main.notes == (
-        "recorded compaction before call 3 (model-1700000004.5.json leaves out or rewrites earlier messages)",
-    )
+    assert main.notes == ("recorded compaction before call 3",)
     assert (main.name, condenser.name) == (f"{folder}#1", f"{folder}#2")
     assert (condenser.parent, condenser.head.recorded) == (main.name, False)
     assert condenser.notes == ("starts at model-1700000003.5.json, which continues no earlier request",)

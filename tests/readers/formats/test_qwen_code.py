@@ -10,7 +10,7 @@ from read_back import Json, all_of, kinds, only, said, write
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.transcript import Compaction, Media, Transcript, Usage
+from ctxsim.transcript import NO_HISTORY, Compaction, Media, Transcript, Usage
 
 
 def line(kind: str, uuid: str, parent: str | None, *parts: Json, **fields: Any) -> Json:
@@ -264,7 +264,7 @@ def test_compressions_before_the_first_response_shorten_nothing(tmp_path: Path) 
         line("assistant", "a1", "y2", {"text": "Done."}),
     )  # fmt: skip
     assert transcript.compactions == ()
-    assert transcript.notes == ("left out: 2 x compaction before the first response",)
+    assert transcript.notes == (NO_HISTORY,)
 
 
 @pytest.mark.parametrize(("file", "session", "parent"), [

@@ -65,6 +65,10 @@ class Caught(Assembly):
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         self.said.append(Said(answer=Part("tool_result", text, tool, call_id, media)))
 
+    def compacted(self, *_: object, **__: object) -> None:
+        """Note a compaction: what it did is seen in the requests themselves."""
+        self.shortening("recorded compaction")
+
 
 class Logged(msgspec.Struct):
     """One request with its response. `where` is its file or line, for notes.
@@ -178,9 +182,9 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
         if not call.whole:
             # If no message is missing, old ones were shortened in place: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
-            if whole or compacted:
-                unclear = "" if compacted else ": this call and later ones are not comparable"
-                assembly.compaction_note(f"{_short(logged.where)} leaves out or rewrites earlier messages{unclear}")
+            if whole and not compacted:
+                done = f"{_short(logged.where)} leaves out or rewrites earlier messages"
+                assembly.shortening("change of the history", f"{done}: this call and later ones are not comparable")
             whole = compacted
         counts[REWRITTEN] += _shown(call.reply) != _shown(logged.reply)
         same_head = logged.head == first.head

@@ -200,7 +200,6 @@ class _Reading:
             return
         if under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
             self.assembly.compacted()
-            self.assembly.compaction_note()
             self._results(step, where)
             return
         parts = _said(step.message, held)

@@ -33,7 +33,7 @@ from ctxsim.readers.formats.claude_code.tree import (
     recorded,
 )
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
-from ctxsim.transcript import NO_HISTORY, Media, Transcript
+from ctxsim.transcript import Media, Transcript
 
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
@@ -253,7 +253,7 @@ class _Conversation:
         call = self.assembly.calls + 1
         told = any(call == known for known, _ in self.assembly.shortened)
         if self.whole_history and not told and model == last_model and tokens < SHRUNK * last_tokens:
-            self.assembly.compaction_note(f"{last_tokens} to {tokens} tokens", UNLOGGED_CLEARING)
+            self.assembly.shortening(UNLOGGED_CLEARING, f"{last_tokens} to {tokens} tokens")
         self.last_request = (model, tokens)
 
     def _parts(self, lines: list[Line], thinking_tokens: int | None) -> list[Part]:
@@ -291,11 +291,11 @@ class _Conversation:
         match line.subtype:
             case "compact_boundary":
                 self._compaction(line.compact_metadata or Metadata())
-            case "microcompact_boundary":
+            case "microcompact_boundary" if self.assembly.calls:
                 metadata = line.microcompact_metadata or Metadata()
-                self._compacted("recorded clearing of old tool results", str(metadata))
+                self.assembly.shortening("recorded clearing of old tool results", str(metadata))
                 # If the cleared results are known, the requests from here on are known too.
-                self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids) or self.whole_history
+                self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids)
             case "local_command" if isinstance(line.content, str):
                 self.assembly.user(line.content)
             case _:
@@ -311,17 +311,8 @@ class _Conversation:
         else:
             add_user_content(self.assembly, content, f"{self.assembly.name}:{line.line}")
 
-    def _compacted(self, what: str, details: str) -> None:
-        """Note a compaction or a clearing: later requests aren't the whole history, which the transcript keeps."""
-        if self.assembly.calls:
-            self.assembly.compaction_note(details, what)
-            self.whole_history = False
-
     def _compaction(self, metadata: Metadata) -> None:
         """Add a compaction. Requests from here on are comparable again: with the new segment."""
-        if not self.assembly.calls:
-            return
-        self._compacted("recorded compaction", str(metadata))
         kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
         seconds = metadata.duration_ms and metadata.duration_ms / 1000
         self.assembly.compacted(metadata.trigger, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
@@ -329,9 +320,7 @@ class _Conversation:
 
     def _summary(self, line: Line) -> None:
         text = text_and_media(line.message.content if line.message else None, 0)[0]
-        if not self.assembly.calls:
-            self.assembly.notes.append(NO_HISTORY)
-        elif not self.assembly.compacted_now:
+        if not self.assembly.compacted_now:
             self._compaction(Metadata())
         self.assembly.compacted(summary=[text])
         self.restoring = bool(self.assembly.calls)

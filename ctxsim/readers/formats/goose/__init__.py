@@ -113,7 +113,6 @@ class _Reading:
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
         started_by = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
-        assembly.compaction_note()
         asked = next(self.asked, Spent(self.session.model.model_name))
         # What the session cost, if only that is told, includes the request for the summary.
         if asked.cost or self.session.cost_usd is None:

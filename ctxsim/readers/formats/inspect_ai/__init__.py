@@ -155,9 +155,9 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         whole = whole and step.whole
         if not step.whole and (compaction := call.compaction):
             tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
-            assembly.compaction_note(f"auto, {compaction.type}{tokens}")
+            assembly.shortening("recorded compaction", f"auto, {compaction.type}{tokens}")
         elif not step.whole:
-            assembly.compaction_note(what="unrecorded change of the history")
+            assembly.shortening("unrecorded change of the history")
         image = image_tokens(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)

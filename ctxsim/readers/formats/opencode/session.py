@@ -192,9 +192,8 @@ class _Reading:
         """Add a compaction: a summary replaces the history before `tail_start_id`; the rest is kept."""
         items = self.assembly.items
         start = self.assembly.place_of.get(part.tail_start_id or "", len(items))
-        by = "" if part.auto is None else "auto" if part.auto else "manual"
-        self.assembly.compacted("overflow" if part.overflow else by, (), range(start, len(items)))
-        self.assembly.compaction_note(by or "how is not recorded")
+        by = "overflow" if part.overflow else "" if part.auto is None else "auto" if part.auto else "manual"
+        self.assembly.compacted(by, (), range(start, len(items)))
 
     def _assistant(self, message: Message) -> None:
         """Read a message as one response per step; without marks, text after a tool call is the next response."""

@@ -120,7 +120,6 @@ class Agent:
 
     def _condensed(self, condensation: _Condensation, event: Event) -> None:
         """Add a compaction. Forgotten events stay forgotten; of several summaries only the newest is sent."""
-        self.assembly.compaction_note("auto")
         self._forgotten |= condensation.forgotten
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
         self.assembly.compacted("auto", [condensation.summary or ""], kept)
