@@ -192,11 +192,11 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     they are the other session's. `after_compaction`: this segment begins at a recorded compaction.
     `compacted_at` is the recorded input, in tokens, at which the agent ended this segment by an automatic compaction.
     It is None if this size is unknown, or if the segment ended in another way.
-    `cost_usd` is a session's cost in dollars if the log states only the total. `project` is the folder that the agent
-    worked in, and `version` the agent's version; both are '' if the log doesn't say. `beside` holds responses that
-    are in the log but not in the conversation, such as those of abandoned branches. They were paid for, and have
-    usage but no items. One that wrote a compaction's summary has the compaction's place as its `start`, others have 0.
-    One with a greater `end` states the total of a model for all calls in between whose own usage isn't logged.
+    `cost_usd` is a session's cost in dollars, with its sub-agents, if the log states only the total. `project` is the
+    folder that the agent worked in, and `version` its version; both are '' if the log doesn't say. `beside` holds
+    responses that are in the log but not in the conversation, such as those of abandoned branches. They were paid for,
+    and have usage but no items. One that wrote a compaction's summary has the compaction's place as its `start`, others
+    have 0. One with a greater `end` states the total of a model for all calls in between whose own usage isn't logged.
     """
 
     name: str

@@ -1,6 +1,7 @@
 """Dollars of responses: as the log states them, else its tokens by class at the list prices of that day."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -87,23 +88,34 @@ def listed(one: Request | Response, rates: Rates | None) -> Paid:
     )  # fmt: skip
 
 
-def paid(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
-    """Yield each response of a session, and each response outside its conversation, with its cost.
+def paid(sessions: Sequence[Session], prices: PriceList) -> Iterator[tuple[Session, list[tuple[Response, Paid]]]]:
+    """Yield each session with each of its responses, also those outside its conversation, and their cost.
 
     Recorded dollars of a response are divided among its classes by their list prices, or by tokens if there are none.
-    Recorded dollars of a whole session are divided among its responses by tokens.
+    Those of a whole session are divided so among its responses, and those of its sub-agents that state none themselves.
     """
-    tokens = sum(one.input + one.output for one in session.responses)
+    stated = {one.name: one.usd for one in sessions if one.usd is not None}
+    weights: defaultdict[str, float] = defaultdict(float)
+    made = []
+    for session in sessions:
+        costs = [(one, listed(one, prices.of(one.model, one.time_s))) for one in (*session.responses, *session.beside)]
+        whole = session.name if session.name in stated else session.root
+        weights[whole] += sum(_weight(*one) for one in costs if one[0].usd is None)
+        made.append((session, whole, costs))
+    for session, whole, costs in made:
+        rate = stated[whole] / (weights[whole] or 1) if whole in stated else None
+        yield session, [(one, _stated(one, cost, rate)) for one, cost in costs]
 
-    for number, one in enumerate((*session.responses, *session.beside)):
-        made = listed(one, prices.of(one.model, one.time_s))
-        stated = one.usd
-        if stated is None and number < len(session.responses) and session.usd is not None and tokens:
-            stated = session.usd * (one.input + one.output) / tokens
-        yield one, made if stated is None else _stated(one, stated, made)
+
+def _weight(one: Response, made: Paid) -> float:
+    """The share of a response in its session's dollars: its list price, else a dollar for a million tokens."""
+    return made.usd or (one.input + one.output) / 1e6
 
 
-def _stated(one: Response, usd: float, made: Paid) -> Paid:
+def _stated(one: Response, made: Paid, rate: float | None) -> Paid:
+    usd = one.usd if one.usd is not None or rate is None else rate * _weight(one, made)
+    if usd is None:
+        return made
     shares = (made.read, made.write, made.plain, made.output) if made.usd else (one.read, one.write, one.plain,
                                                                               one.output)  # fmt: skip
     whole = sum(shares)

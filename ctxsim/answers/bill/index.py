@@ -14,7 +14,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 13
+VERSION = 14
 """Version of the facts and of their extraction; increase it when either changes."""
 
 

@@ -152,10 +152,10 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     lines: list[Line] = []
     earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
-    for session in found:
+    for session, costs in paid(found, prices):
         silent = sum(since is None or time_s is None or time_s >= since for time_s in session.unrecorded)
         before, late, again = len(lines), 0, repeated
-        for response, cost in paid(session, prices):
+        for response, cost in costs:
             early = since is not None and response.time_s is not None and response.time_s < since
             late += early
             if response.time_s is not None:
@@ -245,7 +245,8 @@ def unfinished(bill: Bill) -> LeftOut:
         more = one.written - one.output if one.begun else 0
         if more > 0:
             tokens += more
-            usd += more * line.rates.at(one.input)[4] if line.rates else nan
+            if line.paid.how != "recorded":
+                usd += more * line.rates.at(one.input)[4] if line.rates else nan
     return tokens, None if isnan(usd) else usd
 
 

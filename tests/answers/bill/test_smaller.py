@@ -190,7 +190,7 @@ def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
     ],
 )
 def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read: float, output: float) -> None:
-    ((_, made),) = paid(session(one), PRICES)
+    ((_, [(_, made)]),) = paid([session(one)], PRICES)
     assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ctxsim.answers.bill import unpaired
-from ctxsim.answers.bill.dollars import Rates, paid
+from ctxsim.answers.bill.dollars import Rates
 from ctxsim.answers.bill.extract import _missed
 from ctxsim.answers.bill.facts import CAUSES, OUTPUT, UNKNOWN, Response, Session
 from ctxsim.answers.bill.sums import Misses, Sum, billed, key_of, misses, project_of, unfinished
@@ -48,15 +48,23 @@ def test_every_token_and_dollar_is_added_once() -> None:
     assert billed([], PRICES, None).total() == Sum()
 
 
-def test_a_session_that_states_its_dollars_shares_them_by_tokens() -> None:
-    # 100 + 10 tokens and 60 + 30 of output and input: 110 and 90 of 200. A response beside it has no share of them.
-    one = session(response(100, 0, 0), response(0, 60, 0, 30), usd=400.0, beside=(response(0, 0, 7),))
-    assert [(made.usd, made.how) for _, made in paid(one, PRICES)] == [
-        (pytest.approx(220), "recorded"), (pytest.approx(180), "recorded"), (7 * 5 + 500, "listed"),
+def test_the_dollars_that_a_session_states_are_those_of_its_sub_agents_too() -> None:
+    # Listed: 100 x 1 + 500, 60 x 10 + 30 x 50, beside them 7 x 5 + 500; of the sub-agent 65 x 1 + 500. Twice their sum.
+    one = session(response(100, 0, 0), response(0, 60, 0, 30), usd=7_600.0, beside=(response(0, 0, 7),))
+    of_one = {"parent": "folder/s"}
+    agent = session(response(65, 0, 0), response(1, 0, 0, usd=9.0), name="agent", **of_one)
+    # One states its own: 110 and 90 tokens without a price, of 200.
+    unlisted = [response(100, 0, 0, model="nobodys"), response(0, 60, 0, 30, "nobodys")]
+    other = session(*unlisted, usd=400.0, name="other", **of_one)
+    # The log of the last states nothing: 60 are written at 10, 40 for an hour at 20.
+    last = session(response(0, 100, 0, 0, long=40), name="last")
+    lines = billed([agent, one, other, last], PRICES, None).lines
+    assert [(line.session.name, line.paid.usd) for line in lines] == [
+        ("agent", pytest.approx(1_130)), ("agent", 9), ("folder/s", pytest.approx(1_200)),
+        ("folder/s", pytest.approx(4_200)), ("folder/s", pytest.approx(1_070)), ("other", pytest.approx(220)),
+        ("other", pytest.approx(180)), ("last", 60 * 10 + 40 * 20),
     ]  # fmt: skip
-    longer = session(response(0, 100, 0, long=40))
-    ((_, made),) = paid(longer, PRICES)
-    assert (made.write, made.how) == (60 * 10 + 40 * 20, "listed")
+    assert [line.paid.how for line in lines] == ["recorded"] * 7 + ["listed"]
 
 
 def test_dollars_without_tokens_are_added_and_no_token_is_made_up() -> None:
@@ -127,6 +135,8 @@ def test_of_an_unfinished_answer_counts_what_isnt_stated() -> None:
     unpriced = response(0, 0, 9, begun=True, written=20, model="x")
     assert unfinished(billed([session(*lines, unpriced)], PRICES, None)) == (40 + 10, None)
     assert unfinished(billed([], PRICES, None)) == (0, 0.0)
+    # Dollars that are stated include it.
+    assert unfinished(billed([session(*lines, unpriced, usd=9.0)], PRICES, None)) == (50, 0.0)
 
 
 LAST = response(0, 10_000, 0, time_s=1_000.0)

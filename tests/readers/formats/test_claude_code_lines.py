@@ -230,10 +230,11 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     # The parts of a long first message, if they are written too, come before all whole ones.
     part = {"type": "stream_event", "session_id": "s", "parent_tool_use_id": None, "event": {"type": "ping"}}
     assert len(all_of(written([lines[0], *[part] * 50, *lines[1:]]), "claude-code")[0].calls) == 3
-    # With sub-agents the cost is that of all.
+    # With sub-agents the cost is that of all, and stated of the session.
     agent = [made("m9", "t1", asks("t2"), input_tokens=3, output_tokens=1), result("t1", "t2")]
     main, child = all_of(written([*lines[:3], *agent, *lines[3:]]), "claude-code")
-    assert (main.cost_usd, len(main.calls), child.parent, child.name) == (None, 3, main.name, f"{main.name}#t1")
+    assert (main.cost_usd, len(main.calls), child.parent, child.name) == (0.25, 3, main.name, f"{main.name}#t1")
+    assert child.cost_usd is None
     assert [item.kind for item in child.items] == ["tool_call", "tool_result"]
 
 

@@ -105,9 +105,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     once = [one for one in found if one[1] != source.name or not told.has_file(one[0].removeprefix(f"{source.name}#"))]
     if len(once) < len(found):
         notes.append(f"{len(found) - len(once)} sub-agent(s) left out here: they have files of their own")
-    if len(found) > 1:
-        # What a stream's result states is the cost of the sub-agents too.
-        told.cost_usd = None
     for name, parent, lines in once:
         yield _Conversation(name, parent, counts).transcript(lines, notes, told)
         # Notes, counts and responses of the file go to its first conversation.
