@@ -143,7 +143,8 @@ def test_a_compaction_hides_what_was_and_copies_the_last_prompt(store: Store) ->
     assert all(made.comparable for made in transcript.calls)
 
 
-def test_the_request_for_a_summary_was_paid_for(store: Store) -> None:
+@pytest.mark.parametrize("cost", [0.25, None])
+def test_the_request_for_a_summary_was_paid_for(store: Store, cost: float | None) -> None:
     store.session(accumulated_cost=1.5)
     store.say("user", text("Any mail?"), shown=USER)
     store.say("assistant", text("Two."), shown=USER)
@@ -152,9 +153,12 @@ def test_the_request_for_a_summary_was_paid_for(store: Store) -> None:
     store.say("assistant", text("From Ann."))
     for prompt, compaction in ((50, 0), (90, 1), (70, 0)):
         store.spent(prompt, compaction=compaction)
+    store.made.execute("UPDATE usage_ledger SET cost = ?", (cost,))
     (transcript,) = store.all()
     ((one,), (compaction,)) = transcript.beside, transcript.compactions
-    assert (one.start, one.usage, one.model) == (compaction.at, Usage(90, 5, 0, 0, None, 0.25), "other")
+    assert (one.start, one.usage, one.model) == (compaction.at, Usage(90, 5, 0, 0, None, cost), "other")
+    # Without costs of their own, the requests share that of the session.
+    assert transcript.cost_usd == (None if cost else 1.5)
     assert [made.usage and made.usage.input_tokens for made in transcript.calls] == [50, 70]
 
 

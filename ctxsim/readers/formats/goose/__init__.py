@@ -114,9 +114,7 @@ class _Reading:
         started_by = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
         asked = next(self.asked, Spent(self.session.model.model_name))
-        # What the session cost, if only that is told, includes the request for the summary.
-        if asked.cost or self.session.cost_usd is None:
-            assembly.beside(asked.usage, word.time_s, asked.model or "", summary=True)
+        assembly.beside(asked.usage, word.time_s, asked.model or "", summary=True)
         self.whole = True
         return bool(kept)
 
