@@ -130,9 +130,11 @@ class Exchanges:
         self.close()
         return self.assembly.finished()
 
-    def made(self, part: Part, time_s: float | None) -> None:
-        """Add a part that the model made, with its time in epoch seconds."""
-        if self._inputs or self._whole:
+    def made(self, part: Part, time_s: float | None, goes_on: bool = False) -> None:
+        """Add a part that the model made, with its time in epoch seconds. If the log says that the open response
+        `goes_on`, it does whatever came between.
+        """
+        if (self._inputs or self._whole) and not goes_on:
             self.close()
         if not self.parts:
             self._time_s, self._model, self._comparable = time_s, self.model, self.comparable

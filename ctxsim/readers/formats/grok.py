@@ -75,16 +75,13 @@ def _one(source: Source, parent: str | None) -> Transcript:
             assembly.left_out[str(kind or "line without a type")] += 1
             continue
         line = convert(record.value, _Line, record.where)
-        text, media = text_and_media(line.content, IMAGE_TOKENS["openai"])
         if line.type in ("user", "system") and reasoning:
             # The response was stopped before it said anything.
             assembly.response(reasoning)
             reasoning = []
         match line.type:
-            case "system" if not assembly.calls:
-                assembly.system.append(text)
             case "user" | "system":
-                assembly.user(Part("user", text, media=media))
+                assembly.message(line.type, line.content, IMAGE_TOKENS["openai"])
             case "reasoning":
                 said = ""
                 if line.encrypted_content:
@@ -99,7 +96,7 @@ def _one(source: Source, parent: str | None) -> Transcript:
                 assembly.response([*reasoning, *line.parts()], model=line.model_id)
                 reasoning = []
             case "tool_result":
-                assembly.result(text, line.tool_call_id, media=media)
+                assembly.message("tool", line.content, IMAGE_TOKENS["openai"], line.tool_call_id)
             case "backend_tool_call":
                 assembly.left_out["call that the provider made itself, without its result"] += 1
     if reasoning:

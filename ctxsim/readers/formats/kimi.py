@@ -25,6 +25,7 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
+from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
 from ctxsim.transcript import RESPONSE_KINDS, Item, Transcript, Usage
 
@@ -106,14 +107,6 @@ class _Compaction(msgspec.Struct, rename="camel"):
     kept_head_user_message_count: int | None = None
 
 
-class _Step(msgspec.Struct):
-    """One response in the making, and its results."""
-
-    parts: list[Part] = []
-    results: list[Part] = []
-    usage: Usage | None = None
-
-
 class _State(msgspec.Struct):
     agents: dict[str, dict[str, Any]]
 
@@ -143,12 +136,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             yield _Reading(Source(names[agent], path), parent).transcript()
 
 
-class _Reading:
+class _Reading(Exchanges):
     def __init__(self, source: Source, parent: str | None) -> None:
+        super().__init__(Assembly(source.name, NAME, parent))
         self.source = source
-        self.assembly = Assembly(source.name, NAME, parent)
-        self.step: _Step | None = None
-        self.waiting: list[Part] = []
+        self.in_step = False
         self.request = _Request()
         self.history: list[list[int]] = []
         self.history_end = 0
@@ -162,38 +154,39 @@ class _Reading:
         for record in self.source.records(self.assembly.notes, session=True):
             value = record.value if isinstance(record.value, dict) else {}
             self._record(str(value.get("type") or "line without a type"), value, record.where)
-        self._close()
+        self._step_ended()
         self._paid()
-        return self.assembly.finished()
+        return self.finished()
 
     def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
         match kind:
             case "config.update" | "profile.bind" | "llm.tools_snapshot":
                 self._settings(convert(value, _Settings, where))
             case "context.append_message":
-                self._message(convert(value.get("message"), _UserMessage, where))
+                self._user(convert(value.get("message"), _UserMessage, where))
             case "context.append_loop_event":
                 self._event(convert(value.get("event"), _Event, where))
             case "llm.request" if value.get("kind") == "loop":
                 self.request = convert(value, _Request, where)
+                self.model = self.request.model
             case "llm.request":
-                self.assembly.left_out[f"request for a {value.get('kind')}"] += 1
+                self.left_out[f"request for a {value.get('kind')}"] += 1
             case "full_compaction.begin":
                 self.started_by = str(value.get("source") or self.started_by)
             case "context.apply_compaction":
-                self._close()
+                self._step_ended()
                 self._compacted(convert(value, _Compaction, where))
                 self._paid(summary=True)
             case "usage.record" if value.get("usageScope") == "session":
                 self._paid()
                 self.asked = convert(value, _Request, where)
             case _ if kind not in _BESIDE:
-                self.assembly.left_out[kind] += 1
+                self.left_out[kind] += 1
 
     def _paid(self, summary: bool = False) -> None:
         asked, self.asked = self.asked, None
         if asked and asked.usage:
-            self.assembly.beside(asked.usage.whole(), time_s(asked.time), self.request.model, summary)
+            self.assembly.beside(asked.usage.whole(), time_s(asked.time), self.model, summary)
 
     def _compacted(self, compaction: _Compaction) -> None:
         # The count is of the previous history's messages: after an earlier compaction, its summary is the first.
@@ -216,56 +209,48 @@ class _Reading:
     def _settings(self, settings: _Settings) -> None:
         self.assembly.project = self.assembly.project or settings.folder or ""
         # The first request's head is kept: later ones differ in dates and lists of files.
-        if settings.system_prompt and not self.assembly.calls and self.step is None:
+        if settings.system_prompt and not self.assembly.calls and not self.in_step:
             self.assembly.system = [settings.system_prompt]
         if isinstance(settings.tools, list) and settings.tools and not self.assembly.calls:
             self.assembly.tools = [*map(compact_json, settings.tools)]
 
-    def _message(self, message: _UserMessage) -> None:
+    def _user(self, message: _UserMessage) -> None:
         parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
         origin = message.origin or {"kind": "user"}
         if origin.get("kind") == "user" or origin.get("trigger") == "user-slash":
             self.own.update(part.text for part in parts)
-        # A message that comes while a step is open is sent with the next request.
-        if self.step and self.step.parts:
-            self.waiting += parts
-        else:
-            self.assembly.user(*parts)
+        for part in parts:
+            self.give(part)
 
     def _event(self, event: _Event) -> None:
         if event.type == "step.begin":
-            self._close()
-            self.step = _Step()
+            self._step_ended()
+            self.in_step = True
             return
-        if self.step is None:
-            self.assembly.left_out[f"{event.type} outside a step"] += 1
+        if not self.in_step:
+            self.left_out[f"{event.type} outside a step"] += 1
             return
         match event.type:
             case "content.part":
-                self.step.parts.append(_said(event.part or {}))
+                self.made(_said(event.part or {}), time_s(self.request.time), goes_on=True)
             case "tool.call":
                 arguments = compact_json({} if event.args is None else event.args)
-                self.step.parts.append(Part("tool_call", arguments, event.name, event.tool_call_id))
+                part = Part("tool_call", arguments, event.name, event.tool_call_id)
+                self.made(part, time_s(self.request.time), goes_on=True)
             case "tool.result" if event.result:
-                self.step.results.append(_shown(event.tool_call_id, event.result))
+                self.give(_shown(event.tool_call_id, event.result))
             case "step.end":
-                self.step.usage = event.usage.whole() if event.usage else None
-                self._close()
+                spent = event.usage.whole() if event.usage else None
+                if spent and not self.usage(spent):
+                    self.assembly.beside(spent, time_s(self.request.time), self.model)
+                self._step_ended()
             case other:
-                self.assembly.left_out[other] += 1
+                self.left_out[other] += 1
 
-    def _close(self) -> None:
-        """End the open step. Results are recorded before the usage of the response that they answer."""
-        step, self.step = self.step, None
-        if step and (step.parts or step.usage):
-            self.assembly.response(step.parts, step.usage, time_s(self.request.time), self.request.model)
-            for result in step.results:
-                self.assembly.give(result)
-        elif step:
-            self.assembly.left_out["step without a response"] += 1
-        if self.waiting:
-            self.assembly.user(*self.waiting)
-            self.waiting = []
+    def _step_ended(self) -> None:
+        self.left_out["step without a response"] += self.in_step and not self.parts
+        self.in_step = False
+        self.close()
 
 
 def _messages(items: Sequence[Item]) -> list[list[int]]:

@@ -88,6 +88,7 @@ def test_encrypted_reasoning_and_what_was_stopped_before_it_said_anything(tmp_pa
     assert [(call.start, call.end) for call in transcript.calls] == [(1, 4), (6, 7)]
     assert not transcript.head.recorded
     assert transcript.notes == (
+        "1 system message(s) in mid-conversation kept as user text",
         "left out: 2 x summary of encrypted reasoning, whose size is not recorded, "
         "2 x call that the provider made itself, without its result",
     )
