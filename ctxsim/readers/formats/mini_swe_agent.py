@@ -35,7 +35,7 @@ VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; 
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."
 
-_FENCE = re.compile(r"```(bash|mswea_bash_command)(\s*)")
+_BLOCK = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
 SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
@@ -127,20 +127,7 @@ def _parts(message: _Message, text: str, called: bool) -> list[Part]:
 
 
 def commands_in(text: str) -> Iterator[int]:
-    r"""Yield the positions of the blocks in a text that the agent runs, behind their backquotes.
-
-    These are the matches of "```(bash|mswea_bash_command)\s*\n.*?\n```", found in linear time.
-    """
-    at = 0
-    while opened := _FENCE.search(text, at):
-        at, last = opened.end(1), text.rfind("\n", *opened.span(2))
-        if last < 0:
-            continue
-        closed = text.find("\n```", last + 1)
-        if closed < 0:
-            # The last line feed of the opening can also be the first character of the closing fence.
-            closed = last if text.startswith("\n```", last) and "\n" in text[at:last] else closed
-        if closed < 0:
-            return
-        yield opened.start(1)
-        at = closed + 4
+    """Yield the positions of the blocks in a text that the agent runs, behind their backquotes."""
+    # Beyond the last closing fence each opening one would be followed to the text's end.
+    last = text.rfind("\n```") + len("\n```")
+    yield from (block.start(1) for block in _BLOCK.finditer(text, 0, last))

@@ -24,14 +24,7 @@ from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.stream import is_stream, records_of, values_of
 from ctxsim.readers.formats.claude_code.told import ENDINGS, Told
-from ctxsim.readers.formats.claude_code.tree import (
-    Line,
-    LineUsage,
-    Metadata,
-    conversation,
-    read_lines,
-    recorded,
-)
+from ctxsim.readers.formats.claude_code.tree import Line, LineUsage, Metadata, conversation, read_lines, recorded
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import Media, Transcript
 
