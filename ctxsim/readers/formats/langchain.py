@@ -22,7 +22,7 @@ from msgspec import field
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.numbers import dollars
-from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.spans.span import finite
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
@@ -229,26 +229,24 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
     # LangSmith's wrappers of clients record the API's bodies, with LangChain's usage; Anthropic's under `message`.
     body = under(run.outputs, "message") or run.outputs
     bodies = isinstance(body, dict) and isinstance(run.inputs, dict) and looks_like_request(run.inputs)
-    api = api_of(body) if bodies else None
-    if run.error or (api is None and not (messages and reply)):
+    logged = pair(where, run.inputs, body) if bodies and not run.error else None
+    if run.error or not (logged or (messages and reply)):
         skipped["llm run that failed" if run.error else "llm run without messages"] += 1
         return None
-    message = convert(body if api else _kind_and_fields(reply)[1], _Message, f"{where} output")
-    usage = message.usage
-    if api:
-        sent, said = caught(api, run.inputs, f"{where} input"), answer(api, body, f"{where} output")
-        parts, model, usage = said.parts, said.model, usage or said.usage
-    else:
-        sent = Caught()
-        _add_messages(sent, messages, where)
+    message = convert(body if logged else _kind_and_fields(reply)[1], _Message, f"{where} output")
+    if logged is None:
+        logged = Logged(where, Caught(), tuple(_response_parts(message)), model=message.model)
+        _add_messages(logged.request, messages, where)
         tools = under(run.extra, "invocation_params", "tools")
-        sent.tools += map(compact_json, tools if isinstance(tools, list) else [])
-        parts, model = tuple(_response_parts(message)), message.model
+        logged.request.tools += map(compact_json, tools if isinstance(tools, list) else [])
+    usage = message.usage or logged.usage
     if usage is None and run.prompt_tokens:
         usage = Usage(run.prompt_tokens, run.completion_tokens)
     cost = dollars(finite(run.total_cost))
+    logged.usage = usage and (usage.costing(cost) if cost else usage)
     # The time is when the request was sent.
-    return Logged(where, sent, parts, usage and (usage.costing(cost) if cost else usage), time_s(run.start_time), model)
+    logged.time_s = time_s(run.start_time)
+    return logged
 
 
 def _message_lists(inputs: Any) -> list[Any]:

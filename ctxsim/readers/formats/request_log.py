@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly.conversations import entries
-from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, ids, looks_like_request
+from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Logged, transcripts
 from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has
 from ctxsim.readers.source.values import epoch_s
@@ -92,15 +92,15 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
     for record in records:
         where, value = record.where, record.value
         if _is_pair(value):
-            pair = convert(value, _Pair, where)
-            times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)
+            held = convert(value, _Pair, where)
+            times = (held.start_time, held.sent, held.timestamp, held.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
-            if pair.kind != "main":
-                left_out[f"request(s) that are not the conversation left out: {pair.kind}"] += 1
-            elif logged := _logged(where, _body(pair.request), _body(pair.response), time_s):
+            if held.kind != "main":
+                left_out[f"request(s) that are not the conversation left out: {held.kind}"] += 1
+            elif logged := pair(where, _body(held.request), _body(held.response), time_s):
                 # The creation times in the responses of `ctxsim serve` are made up.
-                time_s = time_s if pair.session else logged.time_s
-                yield msgspec.structs.replace(logged, context=pair.session, compacted=pair.compacted, time_s=time_s)
+                time_s = time_s if held.session else logged.time_s
+                yield msgspec.structs.replace(logged, context=held.session, compacted=held.compacted, time_s=time_s)
             else:
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):
@@ -110,7 +110,7 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
             line = convert(value, _Line, where)
             place, asked = waiting
             waiting = None
-            logged = _logged(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))
+            logged = pair(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))
             if logged:
                 left_out["usage record(s) of SWE-agent left out: its own estimate"] += logged.usage is not None
                 logged.usage = None
@@ -119,16 +119,3 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
             left_out["record(s) that are no request or response left out"] += 1
     left_out["request(s) without a recorded response left out"] += waiting is not None
     notes += [f"{count} {what}" for what, count in left_out.items() if count]
-
-
-def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None) -> Logged | None:
-    """Return a pair, read by the API of its response; None if the response holds no answer."""
-    api = api_of(response)
-    if api is None:
-        return None
-    # The model that the response names, if it does: behind a proxy it may differ from the requested one.
-    said = answer(api, response, f"{where} response")
-    sent = caught(api, request, where)
-    model = said.model or str(request.get("model") or "")
-    own, before = ids(request, response)
-    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, model, id=own, after=before)

@@ -16,7 +16,7 @@ from ctxsim.readers.assembly.anthropic_content import response_parts as anthropi
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts, camel
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
-from ctxsim.readers.assembly.requests.logged import Caught
+from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.responses import UNSIZED, Document, Exchanges, add_request, add_response
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Usage
@@ -121,3 +121,18 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             parts = tuple(gemini_parts(api_parts(held_parts, where)))
             counted = found.usage_metadata.whole() if found.usage_metadata else None
             return Answer(parts, counted, found.model_version or "")
+
+
+def pair(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None = None) -> Logged | None:
+    """Return a request and its response, read by the API of the response; None if that holds no answer.
+
+    Without the time of the request, it has that of the response. Raises InputError if one of them doesn't fit.
+    """
+    if (api := api_of(response)) is None:
+        return None
+    said = answer(api, response, f"{where} response")
+    # Behind a proxy, the model that answered may differ from the requested one.
+    model = said.model or str(request.get("model") or "")
+    own, before = ids(request, response)
+    sent, told_s = caught(api, request, where), time_s or said.time_s
+    return Logged(where, sent, said.parts, said.usage, told_s, model, id=own, after=before)

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, ids, looks_like_request
+from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json, decoded, has
@@ -77,15 +77,14 @@ def exchange(span: Span, where: str) -> Logged | None:
     model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                   "gen_ai.request.model")  # fmt: skip
     context = _text(span.attributes, "gen_ai.conversation.id", "session.id") or span.trace
-    if (bodies := _bodies(attributes)) is not None:
-        api, request, response = bodies
-        said = answer(api, response, f"{where} output.value")
+    # OpenInference's copies of request and response are exact, whatever the limit of attributes.
+    request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
+    bodies = isinstance(request, dict) and isinstance(response, dict) and looks_like_request(request)
+    if logged := pair(where, request, response) if bodies else None:
         cost = dollars(_number(attributes, *_COSTS))
-        told = said.usage.costing(cost) if said.usage else usage(attributes)
-        sent_whole = caught(api, request, f"{where} input.value")
-        own, before = ids(request, response)
-        named = said.model or model
-        return Logged(where, sent_whole, said.parts, told, span.start_s, named, context, id=own, after=before)
+        logged.usage = logged.usage.costing(cost) if logged.usage else usage(attributes)
+        logged.time_s, logged.model, logged.context = span.start_s, logged.model or model, context
+        return logged
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
         return None
@@ -97,15 +96,6 @@ def exchange(span: Span, where: str) -> Logged | None:
     reply = [part for message in answered for part in message.parts]
     by_model = (msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part for part in reply)
     return Logged(where, made, tuple(by_model), usage(attributes), span.start_s, model, context)
-
-
-def _bodies(attributes: Attributes) -> tuple[Api, dict[str, Any], dict[str, Any]] | None:
-    """Return OpenInference's copies of request and response, or None: exact, whatever the limit of attributes."""
-    request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
-    if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
-        return None
-    api = api_of(response)
-    return None if api is None else (api, request, response)
 
 
 def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
