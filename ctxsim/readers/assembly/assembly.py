@@ -1,14 +1,14 @@
 """Builds a valid transcript from a source's records: numbers items and calls, and pairs results with calls."""
 
 from collections import Counter as Frequencies
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import msgspec
 
 from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.source import Source, compact_json, under
 from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Kind, Media, Transcript, Usage
 
 NO_RESPONSE = "no response of the model is recorded"
@@ -98,6 +98,15 @@ class Assembly:
     def compacted_now(self) -> Compaction | None:
         """The recorded compaction before the next call, if there is one."""
         return next((one for one in self.compactions[-1:] if one.call > self.calls), None)
+
+    def lines(self, source: Source, known: Collection[str] = ()) -> Iterator[tuple[str, Any, str]]:
+        """Yield type, value and place of a session's lines. Those without a type, or none of `known`, are left out."""
+        for record in source.records(self.notes, session=True):
+            kind = under(record.value, "type")
+            if isinstance(kind, str) and (not known or kind in known):
+                yield kind, record.value, record.where
+            else:
+                self.left_out[str(kind or "line without a type")] += 1
 
     def user(self, *parts: Part | str) -> None:
         """Add a user message. While calls are unanswered it is held back: results always come first."""

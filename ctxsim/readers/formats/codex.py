@@ -108,9 +108,12 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             "requests; use the session's rollout, ~/.codex/sessions/**/rollout-*.jsonl",
         )
     rollout = _Rollout(source)
-    add = rollout.add_line if _is_wrapped(sample.first) else rollout.add_bare
-    for record in source.records(rollout.assembly.notes, session=True):
-        add(record)
+    if _is_wrapped(sample.first):
+        for line in rollout.assembly.lines(source):
+            rollout.add_line(*line)
+    else:
+        for record in source.records(rollout.assembly.notes, session=True):
+            rollout.add_bare(record)
     yield rollout.transcript()
 
 
@@ -130,13 +133,9 @@ class _Rollout(Exchanges):
         self._began_s = self._line_s = 0.0
         self._copying = False
 
-    def add_line(self, record: Record) -> None:
-        where = record.where
-        if not has(record.value, type=str):
-            self.left_out["line without a type"] += 1
-            return
-        kind, payload = record.value["type"], record.value.get("payload")
-        if written_s := time_s(record.value.get("timestamp")):
+    def add_line(self, kind: str, value: Any, where: str) -> None:
+        payload = value.get("payload")
+        if written_s := time_s(value.get("timestamp")):
             self._began_s = self._began_s or written_s
             if written_s > max(self._began_s, self._line_s) + AT_ONCE_S:
                 self._copied()

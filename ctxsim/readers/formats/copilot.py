@@ -113,11 +113,8 @@ def matches(sample: Sample) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the main conversation, then one transcript per sub-agent."""
     session = _Session(source.name)
-    for record in source.records(session.main.assembly.notes, session=True):
-        if has(record.value, type=str):
-            session.add(record.value, record.where)
-        else:
-            session.left_out["line without a type"] += 1
+    for line in session.main.assembly.lines(source):
+        session.add(*line)
     yield from session.finished()
 
 
@@ -166,8 +163,8 @@ class _Session:
         self._spent: dict[str, tuple[_ModelMetrics, float | None]] = {}
         self._each_recorded = False
 
-    def add(self, event: dict[str, Any], where: str) -> None:
-        kind, data, when_s = event["type"], event.get("data"), time_s(event.get("timestamp"))
+    def add(self, kind: str, event: dict[str, Any], where: str) -> None:
+        data, when_s = event.get("data"), time_s(event.get("timestamp"))
         # Set for events of a sub-agent.
         agent = self._agent(kind, data, event.get("agentId"))
         # The window of a request, and that of the history at the start of a compaction.

@@ -20,7 +20,7 @@ import msgspec
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.assembly.responses import Exchanges
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Transcript
 
 NAME = "droid"
@@ -75,35 +75,27 @@ def _is_session(records: list[Any]) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a file."""
     assembly = Assembly(source.name, NAME)
-    records = source.records(assembly.notes, session=True)
     if _is_session(sample.records):
-        _add_session(assembly, records)
+        _add_session(assembly, source)
     else:
-        _add_stream(assembly, records)
+        _add_stream(assembly, source)
     yield assembly.finished()
 
 
-def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
-    for record in records:
-        kind = under(record.value, "type")
-        if kind == "message":
-            turn = convert(under(record.value, "message"), Turn, record.where)
-            # The time is that of the finished response.
-            add_turn(assembly, turn, record.where, time_s=time_s(record.value.get("timestamp")))
-        elif kind == "session_start":
-            assembly.project = str(record.value.get("cwd") or "")
-        else:
-            assembly.left_out[str(kind or "line without a type")] += 1
+def _add_session(assembly: Assembly, source: Source) -> None:
+    for kind, value, where in assembly.lines(source, ("message", "session_start")):
+        if kind == "session_start":
+            assembly.project = str(value.get("cwd") or "")
+            continue
+        # The time is that of the finished response.
+        add_turn(assembly, convert(value.get("message"), Turn, where), where, time_s=time_s(value.get("timestamp")))
 
 
-def _add_stream(assembly: Assembly, records: Iterator[Record]) -> None:
+def _add_stream(assembly: Assembly, source: Source) -> None:
     """Put a stream's text and calls together again: a response ends where results or the user's text begin."""
     exchanges = Exchanges(assembly)
-    for record in records:
-        if (kind := under(record.value, "type")) not in _STREAM_TYPES:
-            assembly.left_out[str(kind or "line without a type")] += 1
-            continue
-        line = convert(record.value, _StreamLine, record.where)
+    for _, value, where in assembly.lines(source, _STREAM_TYPES):
+        line = convert(value, _StreamLine, where)
         time = time_s(line.timestamp)
         tool, call_id = line.tool_name or line.tool_id, line.tool_call_id or line.id
         match line.type:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.source import Sample, Source, convert, under
+from ctxsim.readers.source import Sample, Source, convert
 from ctxsim.transcript import Transcript
 
 NAME = "grok"
@@ -70,11 +70,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _one(source: Source, parent: str | None) -> Transcript:
     assembly = Assembly(source.name, NAME, parent)
     reasoning: list[Part] = []
-    for record in source.records(assembly.notes, session=True):
-        if (kind := under(record.value, "type")) not in _TYPES:
-            assembly.left_out[str(kind or "line without a type")] += 1
-            continue
-        line = convert(record.value, _Line, record.where)
+    for _, value, where in assembly.lines(source, _TYPES):
+        line = convert(value, _Line, where)
         if line.type in ("user", "system") and reasoning:
             # The response was stopped before it said anything.
             assembly.response(reasoning)

@@ -151,9 +151,8 @@ class _Reading(Exchanges):
         self.asked: _Request | None = None
 
     def transcript(self) -> Transcript:
-        for record in self.source.records(self.assembly.notes, session=True):
-            value = record.value if isinstance(record.value, dict) else {}
-            self._record(str(value.get("type") or "line without a type"), value, record.where)
+        for line in self.assembly.lines(self.source):
+            self._record(*line)
         self._step_ended()
         self._paid()
         return self.finished()
