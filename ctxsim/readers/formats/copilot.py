@@ -83,14 +83,6 @@ class _ModelMetrics(msgspec.Struct):
         return Usage(self.input_tokens, *counts) if self.input_tokens else None
 
 
-class _Shutdown(msgspec.Struct, rename="camel"):
-    model_metrics: dict[str, Any] | None = None
-    # The client's split of the last request.
-    system_tokens: int | None = None
-    tool_definitions_tokens: int | None = None
-    conversation_tokens: int | None = None
-
-
 class _Compaction(msgspec.Struct, rename="camel"):
     success: bool | None = None
     trigger: str | None = None
@@ -203,7 +195,7 @@ class _Session:
                 self._each_recorded = True
                 self._spent[str(under(data, "usage", "apiCallId"))] = (convert(data, _ModelMetrics, where), when_s)
             case "session.shutdown":
-                self._shutdown(convert(data, _Shutdown, where), when_s, where)
+                self._shutdown(convert(under(data, "modelMetrics") or {}, dict[str, Any], where), when_s, where)
             case _:
                 self.left_out[kind] += 1
 
@@ -244,20 +236,14 @@ class _Session:
         spent, _ = self._spent.pop(message.api_call_id or "", (None, None))
         agent.response(message, when_s, spent.whole() if spent else None)
 
-    def _shutdown(self, shutdown: _Shutdown, when_s: float | None, where: str) -> None:
-        notes, agents = self.main.assembly.notes, (self.main, *self.agents.values())
+    def _shutdown(self, metrics: dict[str, Any], when_s: float | None, where: str) -> None:
+        agents = self.main, *self.agents.values()
         stated: dict[str, Usage] = {}
         requests = 0
-        for model, told in (shutdown.model_metrics or {}).items():
+        for model, told in metrics.items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
             count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
             requests += count if isinstance(count, int) else 0
-            if usage.input_tokens is None:
-                continue
-            notes.append(
-                f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "
-                f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
-            )
             # A total of one request is its usage.
             alone = count == 1 and not self.main.assembly.calls and not self.agents
             if (whole := usage.whole()) and not (alone and self.main.usage(whole)):
@@ -270,11 +256,6 @@ class _Session:
             for agent in agents:
                 totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
                 agent.assembly.totals(totals, when_s, anew)
-        if shutdown.system_tokens is not None:
-            notes.append(
-                f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "
-                f"{shutdown.tool_definitions_tokens}, conversation {shutdown.conversation_tokens} tokens"
-            )
 
 
 def _compacted(agent: _Agent, compaction: _Compaction) -> None:
