@@ -13,7 +13,7 @@ from functools import wraps
 from numbers import Integral, Real
 from os import PathLike
 from reprlib import repr as shortened
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from msgspec import Meta
@@ -39,7 +39,7 @@ _CALLED = {
 def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function raise InputError for an argument that its annotation doesn't allow, before it does anything.
 
-    A word that isn't among those of a Literal raises UnknownName. Values of `*` and `**` aren't looked at.
+    A word that isn't among those of a Literal raises UnknownName. Values of `**`, and `self`, aren't looked at.
     """
     known = inspect.signature(function)
 
@@ -47,9 +47,10 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
     def checking(*given: P.args, **named: P.kwargs) -> R:
         for name, value in known.bind(*given, **named).arguments.items():
             parameter = known.parameters[name]
-            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                kind = parameter.annotation
+            kind = parameter.annotation
+            if parameter.kind is not parameter.VAR_KEYWORD and kind is not parameter.empty:
                 kind = eval(kind, function.__globals__) if isinstance(kind, str) else kind
+                kind = GenericAlias(Sequence, kind) if parameter.kind is parameter.VAR_POSITIONAL else kind
                 if not _fits(value, kind):
                     if get_origin(kind) is Literal and isinstance(value, str):
                         raise unknown(name, value, get_args(kind))

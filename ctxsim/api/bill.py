@@ -11,14 +11,14 @@ from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.smaller import Smaller, smaller
-from ctxsim.answers.bill.sums import BYS, By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.sums import Bill as Lines
+from ctxsim.answers.bill.sums import By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, Difference, cases, compared, differences
 from ctxsim.answers.forecast.forecast import Forecast, forecast
 from ctxsim.answers.forecast.sessions import Next
 from ctxsim.api import Positive, checks_arguments
 from ctxsim.api.rules import parse_rules
-from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
+from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
 from ctxsim.results.frames import Frame, frame_of
@@ -54,14 +54,12 @@ class Bill(msgspec.Struct, frozen=True):
         """Return the sum of all lines."""
         return self.lines.total()
 
+    @checks_arguments
     def by(self, by: By = "project") -> dict[str, Sum]:
         """Return sums by day, week, project, session, model or agent: days and weeks in order, others by cost.
 
         Raises UnknownName for another word. `total().parts` has the sums by part.
         """
-        known = [one for one in BYS if one != "part"]
-        if by not in known:
-            raise unknown("grouping", by, known)
         found = self.lines.by(key_of(by))
         if by in ("day", "week"):
             return dict(sorted(found.items()))
@@ -71,7 +69,8 @@ class Bill(msgspec.Struct, frozen=True):
         """Return the changes that would have made the bill smaller, each billed over these sessions."""
         return smaller(self.lines, self.prices, self.memory, self.folder)
 
-    def ahead(self, days: int = DAYS) -> Forecast | None:
+    @checks_arguments
+    def ahead(self, days: Positive = DAYS) -> Forecast | None:
         """Return a forecast for the next days. Return None without sessions, or if one has no time."""
         sessions = sessions_of(self.lines)
         if not len(sessions) or None in sessions.started:

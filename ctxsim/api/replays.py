@@ -47,6 +47,7 @@ class Transcripts(list[Transcript]):
         )  # fmt: skip
 
 
+@checks_arguments
 def read(*paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Transcripts:
     """Return the transcripts of files and folders, or of lists of them, in order; `-` is standard input.
 

@@ -60,6 +60,8 @@ LISTED = "must be a list (each item: a text)"
         ({"check_setting": "codex", "settings": {}}, "settings={}: name at least one; ctxsim list settings has all"),
         ({"bisect_setting": "codex", "settings": {}, "first": "new", "last": "2"},
          "codex: 'new' is no version; write dotted numbers, as in 2.1.153"),
+        ({"read": 5}, "paths=(5,): must be a list (each item: a text or a path or a list (each item: a text or a "
+         "path))"),
         ({"replay": "one-prompt", "model": 5}, "unknown model '5'; see: ctxsim list models"),
     ],
 )  # fmt: skip
@@ -73,7 +75,7 @@ def test_a_wrong_argument_is_one_line_that_says_what_it_must_be(call: dict[str, 
 def test_every_public_function_with_options_is_checked() -> None:
     functions = [one for name in ctxsim.__all__ if inspect.isfunction(one := getattr(ctxsim, name))]
     unchecked = {one.__name__ for one in functions if not hasattr(one, "__wrapped__")}
-    assert unchecked == {"read", "scenario", "undo"}
+    assert unchecked == {"scenario", "undo"}
 
 
 def test_what_worked_goes_on_to_work(tmp_path: Path) -> None:

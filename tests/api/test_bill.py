@@ -39,8 +39,12 @@ def test_sums_are_by_cost_and_those_of_days_in_order() -> None:
     assert list(found.by("week")) == ["1969-12-29", "1970-01-05"]
     assert found.total().usd == 275 and found.by("model")["m"].responses == 4
     for wrong in ("part", "year"):
-        with pytest.raises(UnknownName, match=f"unknown grouping '{wrong}'"):
+        with pytest.raises(UnknownName, match=f"unknown by '{wrong}'"):
             found.by(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="by=5: must be day, week, project, session, model, agent"):
+        found.by(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="days=-1: must be a whole number of at least 1"):
+        found.ahead(-1)
 
 
 def test_without_prices_sums_are_by_tokens() -> None:

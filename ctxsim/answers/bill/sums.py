@@ -16,8 +16,8 @@ from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
 
-By = Literal["day", "week", "project", "session", "model", "agent", "part"]
-BYS: tuple[str, ...] = get_args(By)
+By = Literal["day", "week", "project", "session", "model", "agent"]
+BYS: tuple[str, ...] = (*get_args(By), "part")
 
 UNDATED = "no date"
 
@@ -190,7 +190,7 @@ def _root(name: str, parents: Mapping[str, str]) -> str:
 
 
 def key_of(by: By) -> Callable[[Line], str]:
-    """Return the function from a line to its key. Raises KeyError for `part`, as a line has several parts."""
+    """Return the function from a line to its key."""
     return {
         "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
         "session": lambda line: line.session.root, "model": lambda line: line.response.model or "unknown",

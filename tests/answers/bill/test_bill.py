@@ -49,7 +49,7 @@ def test_totals_are_what_the_logs_state(logs: Path) -> None:
     assert list(found.by("agent")) == sorted(found.by("agent"), key=lambda name: -found.by("agent")[name].usd)
     assert list(found.by("day")) == ["2026-01-05"] and list(found.by("week")) == ["2026-01-05"]
     assert list(found.frame("model").columns)[:3] == ["model", "sessions", "responses"]
-    with pytest.raises(UnknownName, match="unknown grouping 'year'"):
+    with pytest.raises(UnknownName, match="unknown by 'year'"):
         found.by("year")  # type: ignore[arg-type]
 
 
