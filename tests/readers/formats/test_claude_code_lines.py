@@ -82,7 +82,7 @@ def test_requests_behind_a_clearing_can_be_told_where_it_names_its_results(
         answer("a2", "c1", "Done.", tokens=50),
     )  # fmt: skip
     assert [call.comparable for call in found.calls] == [True, comparable] and found.cleared == cleared
-    assert found.notes == ("recorded clearing of old tool results before call 2 (auto, 90 tokens, 40 saved)",)
+    assert found.notes == ("recorded clearing of old tool results before call 2 (40 tokens saved)",)
 
 
 def test_answers_that_no_model_made(tmp_path: Path) -> None:

@@ -283,7 +283,8 @@ class _Conversation:
                 self._compaction(line.compact_metadata or Metadata())
             case "microcompact_boundary" if self.assembly.calls:
                 metadata = line.microcompact_metadata or Metadata()
-                self.assembly.shortening("recorded clearing of old tool results", str(metadata))
+                saved = f"{metadata.tokens_saved} tokens saved" if metadata.tokens_saved else ""
+                self.assembly.shortening("recorded clearing of old tool results", saved)
                 # If the cleared results are known, the requests from here on are known too.
                 self.whole_history = self.assembly.cleared_of(metadata.compacted_tool_ids)
             case "local_command" if isinstance(line.content, str):

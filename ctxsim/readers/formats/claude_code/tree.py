@@ -95,11 +95,6 @@ class Metadata(msgspec.Struct, rename="camel"):
     preserved_messages: Any = None
     compacted_tool_ids: list[str] = []
 
-    def __str__(self) -> str:
-        said = [self.trigger or "", f"{self.pre_tokens} tokens" if self.pre_tokens else ""]
-        said.append(f"{self.tokens_saved} saved" if self.tokens_saved else "")
-        return ", ".join(part for part in said if part)
-
     def preserved(self, known: Iterable[str]) -> list[str]:
         """Return the uuids among `known`, in recorded order, of the lines that the compaction kept."""
         order = list(known)
