@@ -70,4 +70,3 @@ def test_the_text_of_a_summary() -> None:
     shown = [{"type": "text", "text": "So far."}, "b"]
     assert Message("user", shown, metadata={"summary": True}).summary == "So far.\nb"
     assert [Message("user", "x", metadata=held).summary for held in ({"summary": 0}, None)] == ["", ""]
-    assert Message("user", "").blocks == []

@@ -17,12 +17,14 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
 from ctxsim.readers.assembly.stores import Connection, of_database, runs
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
 from ctxsim.readers.source import Sample, Source, under
-from ctxsim.transcript import Media, Transcript
+from ctxsim.transcript import Transcript
 
 NAME = "goose"
 TITLE = "Goose sessions"
@@ -119,36 +121,14 @@ class _Reading:
         return bool(kept)
 
     def _user(self, message: Message) -> None:
-        parts: list[Part] = []
-        for piece in message.content:
-            if not for_agent(piece.annotations):
-                self.assembly.left_out["text for the user alone"] += 1
-            elif piece.type == "text":
-                parts.append(Part("user", piece.text))
-            elif piece.type == "image":
-                parts.append(Part("user", media=(Media("image", IMAGE_TOKENS["anthropic"]),)))
-            elif piece.type == "toolResponse":
-                self._result(piece)
-            else:
-                self.assembly.left_out[piece.type] += 1
-        self.assembly.user(*parts)
-
-    def _result(self, piece: Content) -> None:
-        if piece.status == "error":
-            self.assembly.result(piece.error or "", piece.id)
-            return
-        held = piece.result.get("content") if isinstance(piece.result, dict) else piece.result
-        if isinstance(held, list):
-            held = [one for one in held if for_agent(under(one, "annotations"))]
-        text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
-        self.assembly.result(text, piece.id, media=media)
+        pieces = [piece for piece in message.content if for_agent(piece.annotations)]
+        self.assembly.left_out["text for the user alone"] += len(message.content) - len(pieces)
+        add_user_content(self.assembly, self._blocks(pieces), self.assembly.name)
 
     def _response(self, messages: list[Message]) -> None:
         """Add a response that is one or several messages, with the results between them."""
-        parts: list[Part] = []
-        for message in messages:
-            for piece in message.content if message.role == "assistant" else ():
-                parts += self._part(piece)
+        said = [piece for message in messages if message.role == "assistant" for piece in message.content]
+        parts = response_parts(self._blocks(said), self.assembly.name)
         spent = next(self.spent, Spent(self.session.model.model_name))
         model = spent.model or self.session.model.model_name
         self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
@@ -156,18 +136,31 @@ class _Reading:
             if message.role == "user":
                 self._user(message)
 
-    def _part(self, piece: Content) -> list[Part]:
-        match piece.type:
-            case "text":
-                return [Part("assistant", piece.text)] if piece.text else []
-            case "thinking" | "reasoning":
-                return [Part("reasoning", piece.thinking or piece.text)]
-            case "redactedThinking":
-                return [Part("reasoning")]
-            case "toolRequest" | "frontendToolRequest":
-                return [call_part(under(piece.called, "name"), under(piece.called, "arguments"), piece.id)]
-        self.assembly.left_out[piece.type] += 1
-        return []
+    def _blocks(self, pieces: list[Content]) -> list[Any]:
+        """Return pieces of messages as blocks of Anthropic's API; others are left out, and counted."""
+        blocks: list[Any] = []
+        for piece in pieces:
+            match piece.type:
+                case "text" | "image":
+                    blocks.append({"type": piece.type, "text": piece.text})
+                case "thinking" | "reasoning" | "redactedThinking":
+                    blocks.append({"type": "thinking", "thinking": piece.thinking or piece.text})
+                case "toolRequest" | "frontendToolRequest":
+                    name, given = (under(piece.called, key) for key in ("name", "arguments"))
+                    called = {"id": piece.id, "name": str(name or ""), "input": "" if given is None else given}
+                    blocks.append({"type": "tool_use"} | called)
+                case "toolResponse":
+                    blocks.append({"type": "tool_result", "tool_use_id": piece.id, "content": _result(piece)})
+                case other:
+                    self.assembly.left_out[other] += 1
+        return blocks
+
+
+def _result(piece: Content) -> Any:
+    if piece.status == "error":
+        return piece.error
+    held = piece.result.get("content") if isinstance(piece.result, dict) else piece.result
+    return [one for one in held if for_agent(under(one, "annotations"))] if isinstance(held, list) else held
 
 
 def _sent(messages: list[Message]) -> list[Message]:

@@ -36,12 +36,6 @@ class Message(msgspec.Struct):
     metadata: Any = None
 
     @property
-    def blocks(self) -> list[dict[str, Any]]:
-        if isinstance(self.content, str):
-            return [{"type": "text", "text": self.content}] if self.content else []
-        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in self.content]
-
-    @property
     def summary(self) -> str:
         """The text of a summary that a compaction put in place of the history; '' for any other message."""
         return text_and_media(self.content, 0)[0] if under(self.metadata, "summary") else ""
@@ -104,8 +98,9 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
 
 def response_parts(message: Message, image: int, reasoning_tokens: int | None = None) -> Iterator[Part]:
     """Yield reasoning, text and tool calls. Reasoning that the provider hides counts by the recorded tokens."""
-    for block in message.blocks:
-        if block.get("type") != "reasoning":
+    content = message.content
+    for block in content if isinstance(content, list) else [content]:
+        if not isinstance(block, dict) or block.get("type") != "reasoning":
             yield from content_parts("assistant", [block], image)
         elif not block.get("redacted"):
             yield Part("reasoning", str(block.get("reasoning") or ""))
