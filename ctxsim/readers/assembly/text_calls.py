@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.transcript import Media
+from ctxsim.readers.assembly import Assembly, Part, text_and_media
 
 _TAGGED = re.compile(r"<function=([^>\s]+)|<tool_call>\s*\{\s*\"name\"\s*:\s*\"([^\"]+)\"")
 _FENCED = re.compile(r"^```[\w+-]*[ \t]*\n[ \t]*(\S++).*?\n```", re.DOTALL | re.MULTILINE)
@@ -66,14 +65,11 @@ class Run:
         """Take the next user message as the observation of the first call among these parts, if there is one."""
         self._awaiting = next((part.tool for part in parts if part.kind == "tool_call"), "")
 
-    def result(self, text: str, call_id: str, media: tuple[Media, ...]) -> None:
-        """Add a message of role `tool`."""
-        self.assembly.result(text, call_id, self._awaiting, media)
-        self._awaiting = ""
-
-    def user(self, text: str, media: tuple[Media, ...]) -> None:
-        """Add a message of role `user`: the observation of a command, if one waits for it."""
-        if self._awaiting:
-            self.result(text, "", media)
+    def message(self, role: str, content: Any, image_tokens: int, call_id: str = "") -> None:
+        """Add a message that the model didn't make. If a command waits for its observation, a user message is that."""
+        if self._awaiting and role in ("user", "tool"):
+            text, media = text_and_media(content, image_tokens)
+            self.assembly.result(text, call_id, self._awaiting, media)
+            self._awaiting = ""
         else:
-            self.assembly.user(Part("user", text, media=media))
+            self.assembly.message(role, content, image_tokens, call_id)

@@ -93,23 +93,19 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
     last: list[Part] = []
     run = Run(assembly)
     for message in messages:
-        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
-        if message.role == "system":
-            assembly.system.append(text)
-        elif message.role == "assistant":
-            last = _parts(message, text, called)
+        if message.role == "assistant":
+            last = _parts(message, called)
             usage = message.usage.whole(message.cost) if message.usage else None
             time_s = message.timestamp if message.created is None else message.created
             assembly.response(last, usage, time_s, message.model or "")
             run.awaits(() if called else last)
-        elif message.role == "tool":
-            run.result(text, message.tool_call_id or "", media)
-        elif message.role == "exit" or (message is messages[-1] and _ends(last)):
+        elif message.role == "exit" or (message is messages[-1] and message.role != "tool" and _ends(last)):
             assembly.notes.append("the exit message left out: it was not sent")
         else:
-            if message.role not in SENT_AS_USER:
-                assembly.counts[f"message(s) of the unknown role '{message.role}' taken for the user's"] += 1
-            run.user(text, media)
+            role = message.role if message.role in ("system", "tool") else "user"
+            unknown = role == "user" and message.role not in SENT_AS_USER
+            assembly.counts[f"message(s) of the unknown role '{message.role}' taken for the user's"] += unknown
+            run.message(role, message.content, IMAGE_TOKENS["openai"], message.tool_call_id or "")
     assembly.notes += ["the tool definition is not recorded"] if called else []
 
 
@@ -118,9 +114,10 @@ def _ends(parts: list[Part]) -> bool:
     return any(part.kind == "tool_call" and any(word in part.text for word in LAST_COMMANDS) for part in parts)
 
 
-def _parts(message: _Message, text: str, called: bool) -> list[Part]:
+def _parts(message: _Message, called: bool) -> list[Part]:
     if called:
         return message.parts()
+    text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
     places = list(commands_in(text))
     # The agent answers any other number of commands with an error text.
     return message.parts(command_parts(text, places[0] if len(places) == 1 else None))

@@ -95,10 +95,8 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
 def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
     counts, run = assembly.counts, Run(assembly)
     for entry in entries:
-        text, media = text_and_media(entry.content, IMAGE_TOKENS["anthropic"])
-        if entry.role == "system":
-            assembly.system.append(text)
-        elif entry.is_demo:
+        text, _ = text_and_media(entry.content, IMAGE_TOKENS["anthropic"])
+        if entry.is_demo:
             counts["message(s) of a demonstration are part of every request: kept in the system prompt"] += 1
             calls = [
                 compact_json({"function": msgspec.to_builtins(call.function), "id": call.id})
@@ -114,10 +112,9 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
                 counts["command(s) not found in the text of their response: observations kept as user texts"] += 1
             assembly.response(parts)
             run.awaits(parts)
-        elif entry.role == "tool":
-            run.result(text, next(iter(entry.tool_call_ids or []), ""), media)
-        elif entry.role == "user":
-            run.user(text, media)
+        elif entry.role in ("system", "tool", "user"):
+            call_id = next(iter(entry.tool_call_ids or []), "")
+            run.message(entry.role, entry.content, IMAGE_TOKENS["anthropic"], call_id)
         else:
             counts["message(s) of an unknown role left out"] += 1
 

@@ -209,7 +209,7 @@ class _Adding:
             self.assembly.counts["result(s) without a call in the message before kept as user texts"] += 1
             self.assembly.user(Part("user", text, media=media))
         else:
-            self.run.user(text, media)
+            self.run.message("user", content, IMAGE_TOKENS["openai"])
             self.open = 0
 
     def _response(self, value: dict[str, Any], text: str, blocks: list[Any] | None, where: str) -> None:
