@@ -72,11 +72,6 @@ class Info(msgspec.Struct):
     error: Any = None
     system: Any = None
 
-    @property
-    def aborted(self) -> bool:
-        """Whether the user stopped the response, which then stays in the history."""
-        return bool(under(self.error, "name") == "MessageAbortedError")
-
 
 class Part(msgspec.Struct):
     """A part of a message, of any type."""
@@ -161,8 +156,8 @@ class _Reading:
             self._compaction(Part("compaction"))
             self.assembly.compacted(summary=[part.text for part in message.parts if part.type == "text"])
             self._paid(info, summary=True)
-        elif info.error and not (info.aborted and message.parts):
-            # Later requests leave such a message out, whatever it had said before it failed.
+        elif info.error and not (under(info.error, "name") == "MessageAbortedError" and message.parts):
+            # Later requests leave it out, whatever it had said before it failed; what the user stopped stays.
             self.assembly.left_out["response that failed"] += 1
             self._paid(info)
         else:
