@@ -248,3 +248,15 @@ def test_events_outside_steps_and_steps_without_a_response_are_counted(tmp_path:
     assert left_out(found) == [
         "1 x tool.result", "2 x content.part outside a step", "2 x odd", "2 x step without a response"
     ]  # fmt: skip
+
+
+def test_a_step_is_one_response_whatever_comes_between_and_is_paid_for_without_a_response(tmp_path: Path) -> None:
+    found = one(
+        tmp_path, user("Go."), *begin(), call("c1"), result("c1", "a"), call("c2"), result("c2", "b"), end(90),
+        *begin(3000), end(20),
+    )  # fmt: skip
+    assert [kind for kind, _ in said(found)] == ["user", "tool_call", "tool_call", "tool_result", "tool_result"]
+    assert [(made.usage, made.time_s) for made in (*found.calls, *found.beside)] == [
+        (Usage(90, 7, 0, 0), 2.0), (Usage(20, 7, 0, 0), 3.0)
+    ]  # fmt: skip
+    assert left_out(found) == ["1 x step without a response"]
