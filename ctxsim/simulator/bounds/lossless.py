@@ -17,9 +17,6 @@ from ctxsim.simulator.references.finding import first_sent
 from ctxsim.simulator.references.needs import References
 from ctxsim.transcript import Transcript
 
-FEW_STEPS = 20_000
-"""Steps of a schedule near a frontier; see `EXACT_STEPS`."""
-
 
 def plan(ledger: Ledger, references: References, aim: Literal["tokens", "dollars"], stub: str) -> dict[int, int]:
     """Return, by place of a result, the first call, from 1, that is sent a stub instead of it.
@@ -107,8 +104,7 @@ def scheduled(ledger: Ledger, frontier: Frontier) -> Callable[[float], float | N
             once(sent[place], tokens) + tokens * again * max(0, last.get(place, 0) - sent[place])
             for place, tokens in sizes.items()
         )
-        # Any schedule is a valid one: the very best isn't needed, and would take most of a bench's time.
-        return usd if prices is None else usd + best_times(leaving(transcript, counter, last), prices, FEW_STEPS).cost
+        return usd if prices is None else usd + best_times(leaving(transcript, counter, last), prices).cost
 
     def usd(survival: float) -> float | None:
         dialogue = frontier.cost_usd(0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import accumulate, product
 from random import Random
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, _all_dead, _exact, best_times
+from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
 
 READ = 0.1
 
@@ -56,22 +55,13 @@ def test_best_times_equal_brute_force(given: tuple[list[int], list[int], dict[in
     items = [Dead(p, sizes[p], death) for p, death in dies.items()]
     prices = prices_of(sizes, born, dies, calls)
     found = best_times(items, prices)
-    end = calls + 1
-    everything = [dict(zip(dies, at, strict=True)) for at in product(*(range(d, calls + 2) for d in dies.values()))]
-    least_cost = min(walked(sizes, born, dies, times, calls) for times in everything)
-    assert walked(sizes, born, dies, found.times, calls) == pytest.approx(least_cost)
-    assert found.cost == pytest.approx(least_cost)
-    if items:
-        together = _all_dead(
-            sorted(items, key=lambda item: item.position), prices, [0, *sorted(set(dies.values())), end]
-        )
-        of_their_kind = [
-            walked(sizes, born, dies, times, calls)
-            for edits in product([False, True], repeat=calls)
-            for times in [{p: next((e for e in range(d, calls + 1) if edits[e - 1]), end) for p, d in dies.items()}]
-        ]
-        assert walked(sizes, born, dies, together.times, calls) == pytest.approx(min(of_their_kind))
-        assert together.cost == pytest.approx(min(of_their_kind))
+    least = min(
+        walked(sizes, born, dies, times, calls)
+        for edits in product([False, True], repeat=calls)
+        for times in [{p: next((e for e in range(d, calls + 1) if edits[e - 1]), calls + 1) for p, d in dies.items()}]
+    )
+    assert walked(sizes, born, dies, found.times, calls) == pytest.approx(least)
+    assert found.cost == pytest.approx(least)
 
 
 def random_case(rng: Random) -> tuple[list[Dead], KeepOrBreak, list[int]]:
@@ -96,27 +86,7 @@ def waited(item: Dead, prices: KeepOrBreak, until: int) -> float:
     return item.saved * float(sum(prices.keep[item.dies : until]))
 
 
-def plain_exact(items: list[Dead], prices: KeepOrBreak, moments: list[int]) -> float:
-    """The recurrence as the docstring of the module states it."""
-
-    @cache
-    def least(j: int, t0: int, t1: int) -> float:
-        if j == len(items):
-            return 0.0
-        item = items[j]
-        if not t0 < item.dies <= t1:
-            return least(j + 1, t0, t1)
-        found = [least(j + 1, t0, t1) + waited(item, prices, t1)]
-        for e in moments:
-            if item.dies <= e < t1:
-                broken = prices.break_at(e, item.position, dead_tokens(items, e, item.position), dead_tokens(items, e))
-                found.append(broken + waited(item, prices, e) + least(j + 1, t0, e) + least(j + 1, e, t1))
-        return min(found)
-
-    return least(0, 0, moments[-1])
-
-
-def plain_all_dead(items: list[Dead], prices: KeepOrBreak, moments: list[int]) -> float:
+def plainly(items: list[Dead], prices: KeepOrBreak, moments: list[int]) -> float:
     """Each edit looks back to each one that can be the one before."""
     least = {0: 0.0}
     for e in moments[1:]:
@@ -132,25 +102,24 @@ def plain_all_dead(items: list[Dead], prices: KeepOrBreak, moments: list[int]) -
     return least[moments[-1]]
 
 
-def test_schedules_equal_the_plain_recurrences() -> None:
+def test_a_schedule_equals_the_plain_recurrence() -> None:
     rng = Random(1)
     for _ in range(150):
         items, prices, moments = random_case(rng)
-        assert _exact(items, prices, moments).cost == pytest.approx(plain_exact(items, prices, moments))
-        assert _all_dead(items, prices, moments).cost == pytest.approx(plain_all_dead(items, prices, moments))
+        assert best_times(items, prices).cost == pytest.approx(plainly(items, prices, moments))
 
 
 def test_times_cost_what_their_schedule_says() -> None:
     rng = Random(2)
     for _ in range(150):
         items, prices, moments = random_case(rng)
-        for times, cost in (_exact(items, prices, moments), _all_dead(items, prices, moments)):
-            paid = sum(waited(item, prices, times[item.position]) for item in items)
-            for e in moments[1:-1]:
-                cut = min((place for place, at in times.items() if at == e), default=None)
-                if cut is not None:
-                    paid += prices.break_at(e, cut, dead_tokens(items, e, cut), dead_tokens(items, e))
-            assert cost == pytest.approx(paid)
+        times, cost = best_times(items, prices)
+        paid = sum(waited(item, prices, times[item.position]) for item in items)
+        for e in moments[1:-1]:
+            cut = min((place for place, at in times.items() if at == e), default=None)
+            if cut is not None:
+                paid += prices.break_at(e, cut, dead_tokens(items, e, cut), dead_tokens(items, e))
+        assert cost == pytest.approx(paid)
 
 
 def test_one_item_worked_by_hand() -> None:
@@ -161,26 +130,19 @@ def test_one_item_worked_by_hand() -> None:
         assert best_times([Dead(0, 100, 2)], prices).times == {0: expected}
 
 
-def test_what_saves_nothing_or_dies_behind_the_end_is_in_no_schedule() -> None:
+def test_a_token_saved_in_the_last_call_is_worth_it() -> None:
     prices = prices_of([10, 10, 10, 10], [1] * 4, {}, 4)
-    assert best_times([Dead(0, 0, 2), Dead(1, 10, 5)], prices) == ({}, 0.0)
-    # A token saved in the last call is worth it: nothing behind it is in the cache. It dies with the first call too.
+    assert best_times([], prices) == ({}, 0.0)
+    # Nothing behind it is in the cache. It dies with the first call too.
     assert best_times([Dead(3, 1, 4)], prices) == ({3: 4}, 0.0)
     assert best_times([Dead(3, 1, 1)], prices) == ({3: 1}, 0.0)
     # Behind the first item 30 tokens would be written: 34.5, and 10 cost 3 to keep.
     assert best_times([Dead(0, 10, 2)], prices) == ({0: 5}, pytest.approx(3.0))
 
 
-def test_where_clearing_costs_what_keeping_does_nothing_is_cleared() -> None:
-    # 10 tokens at a half in two calls, or 10 behind them at 1.
-    prices = KeepOrBreak(np.array([0.0, 0.5, 0.5, 0.5]), frozenset(), [1.0] * 4, [20.0] * 4, [0.0] * 4, [10.0], [0])
-    assert best_times([Dead(0, 10, 2)], prices) == ({0: 4}, 10.0)
-
-
-def test_in_too_many_steps_every_edit_clears_all_that_is_dead() -> None:
+def test_every_edit_clears_all_that_is_dead() -> None:
     # Two items of 10 tokens die at call 2 of 6, 1,000 live ones between them, 2 behind them. Clearing the later one
-    # alone costs 2 x 1.15 and saves 5 calls x 10 x 0.1 = 5. Two items, three moments cubed, by 6: 9 steps.
+    # alone would cost 2 x 1.15 and save 5 calls x 10 x 0.1 = 5; clearing both costs 1,002 x 1.15, keeping both 10.
     items = [Dead(0, 10, 2), Dead(2, 10, 2)]
     prices = prices_of([10, 1_000, 10, 2], [1] * 4, {}, 6)
-    assert best_times(items, prices, 9) == best_times(items, prices) == ({0: 7, 2: 2}, pytest.approx(7.3))
-    assert best_times(items, prices, 8) == ({0: 7, 2: 7}, pytest.approx(10.0))
+    assert best_times(items, prices) == ({0: 7, 2: 7}, pytest.approx(10.0))
