@@ -227,6 +227,10 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     spent = [("s", 0.375), ("s2", 0.125), ("s2", 0.25), ("s2", None), ("s", 0.125)]
     results = [{"type": "result", "session_id": name, "total_cost_usd": usd} for name, usd in spent]
     assert [one.cost_usd for one in all_of(written([*lines, *results]), "claude-code")] == [0.75]
+    # Newer ones state what was spent since the last result: the whole is also of runs in other files.
+    since = [{"m": {"costUSD": 0.125}, "n": {"costUSD": 0.25}}, {}, {"m": {"costUSD": 0.0625}}]
+    results = [{**results[0], "model_usage_since_last_result": one} for one in since]
+    assert [one.cost_usd for one in all_of(written([*lines[:-1], *results]), "claude-code")] == [0.4375]
     # The parts of a long first message, if they are written too, come before all whole ones.
     part = {"type": "stream_event", "session_id": "s", "parent_tool_use_id": None, "event": {"type": "ping"}}
     assert len(all_of(written([lines[0], *[part] * 50, *lines[1:]]), "claude-code")[0].calls) == 3

@@ -40,9 +40,13 @@ class Told:
         match under(line, "type"):
             case "result":
                 costs = self._costs[str(under(line, "session_id"))]
-                usd = dollars(under(line, "total_cost_usd")) or costs[-1]
-                # A session that is resumed goes on counting; in older versions it counts anew.
-                costs[-1:] = [usd] if usd >= costs[-1] else [costs[-1], usd]
+                since = under(line, "model_usage_since_last_result")
+                if isinstance(since, dict):
+                    costs += [dollars(under(one, "costUSD")) or 0.0 for one in since.values()]
+                else:
+                    usd = dollars(under(line, "total_cost_usd")) or costs[-1]
+                    # A session that is resumed goes on counting; in older versions it counts anew.
+                    costs[-1:] = [usd] if usd >= costs[-1] else [costs[-1], usd]
                 self.cost_usd = sum(map(sum, self._costs.values())) or None
             case "api-request-shape":
                 self._shapes[str(under(line, "shapeHash"))] = under(line, "shape")
