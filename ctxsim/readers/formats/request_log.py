@@ -23,8 +23,7 @@ import msgspec
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Logged, transcripts
-from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has
-from ctxsim.readers.source.values import epoch_s
+from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has, time_s
 from ctxsim.transcript import Transcript
 
 NAME = "request-log"
@@ -94,13 +93,13 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
         if _is_pair(value):
             held = convert(value, _Pair, where)
             times = (held.start_time, held.sent, held.timestamp, held.created_at)
-            time_s = epoch_s(next((time for time in times if time is not None), None))
+            sent_s = time_s(next((time for time in times if time is not None), None))
             if held.kind != "main":
                 left_out[f"request(s) that are not the conversation left out: {held.kind}"] += 1
-            elif logged := pair(where, _body(held.request), _body(held.response), time_s):
+            elif logged := pair(where, _body(held.request), _body(held.response), sent_s):
                 # The creation times in the responses of `ctxsim serve` are made up.
-                time_s = time_s if held.session else logged.time_s
-                yield msgspec.structs.replace(logged, context=held.session, compacted=held.compacted, time_s=time_s)
+                sent_s = sent_s if held.session else logged.time_s
+                yield msgspec.structs.replace(logged, context=held.session, compacted=held.compacted, time_s=sent_s)
             else:
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):
@@ -110,7 +109,7 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
             line = convert(value, _Line, where)
             place, asked = waiting
             waiting = None
-            logged = pair(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))
+            logged = pair(place, _body(asked.request_params), _body(line.response), time_s(asked.timestamp))
             if logged:
                 left_out["usage record(s) of SWE-agent left out: its own estimate"] += logged.usage is not None
                 logged.usage = None

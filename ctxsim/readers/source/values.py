@@ -179,14 +179,14 @@ def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
 
 
 def time_s(value: Any) -> float | None:
-    """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
+    """Return an ISO 8601 time, or seconds or milliseconds since 1970, as epoch seconds; None if it is neither.
 
-    A number from 1e9 to 1e11 is seconds: as milliseconds it would be in 1970 to 1973. A time without a zone is UTC,
+    A number below 1e11 is seconds: as milliseconds it would be in 1970 to 1973. A time without a zone is UTC,
     so that it is the same on every machine. A time too large for a date or a float is infinity, which is noted later.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value if 1e9 <= value < 1e11 else value / 1000
+            return value if value < 1e11 else value / 1000
         if not isinstance(value, str):
             return None
         time = datetime.fromisoformat(value)
@@ -195,11 +195,6 @@ def time_s(value: Any) -> float | None:
         return None
     except OverflowError:
         return math.inf
-
-
-def epoch_s(value: Any) -> float | None:
-    """Return an ISO 8601 time, or seconds since 1970 (milliseconds from 1e11 on), as epoch seconds; else None."""
-    return value if isinstance(value, int | float) and value < 1e11 else time_s(value)
 
 
 def compact_json(value: Any) -> str:

@@ -18,6 +18,8 @@ from ctxsim.readers.formats import roo_code
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
+FIRST_MS, SECOND_MS = 1_700_000_005_000, 1_700_000_009_000
+
 
 def call(call_id: str) -> Json:
     return {"type": "tool_use", "id": call_id, "name": "search", "input": {"q": "mail"}}
@@ -32,7 +34,7 @@ def user(*blocks: Json, **fields: Any) -> Json:
 
 
 def answer(*blocks: Json, metrics: Json | None = None, **fields: Any) -> Json:
-    made = {"id": "a", "role": "assistant", "content": list(blocks), "ts": 2500, "modelInfo": {"id": "m"}} | fields
+    made = {"id": "a", "role": "assistant", "content": list(blocks), "ts": FIRST_MS, "modelInfo": {"id": "m"}} | fields
     return made | ({"metrics": metrics} if metrics else {})
 
 
@@ -68,7 +70,7 @@ def test_a_session_with_metrics_and_an_attached_file(tmp_path: Path) -> None:
         Usage(900, 20, 0, 0, None, 0.1),
         Usage(950, 5, 890, 0, None, 0.1),
     ]
-    assert [(made.time_s, made.model) for made in transcript.calls] == [(2.5, "m"), (2.5, "m")]
+    assert [(made.time_s, made.model) for made in transcript.calls] == [(FIRST_MS / 1000, "m")] * 2
     assert transcript.notes == ()
 
 
@@ -118,15 +120,15 @@ TURNS = [
 def test_a_task_folder_is_one_source_with_the_usage_of_its_other_file(tmp_path: Path) -> None:
     shown = [
         {"ts": 1, "type": "say", "say": "text", "text": "Any mail?"},
-        request(20, 5, 5000, modelInfo={"modelId": "m"}),
-        request(100, 2, 9000, "openai", 0.25),
+        request(20, 5, FIRST_MS, modelInfo={"modelId": "m"}),
+        request(100, 2, SECOND_MS, "openai", 0.25),
     ]
     transcript = task(tmp_path, TURNS, shown)
     assert transcript.name == f"{tmp_path}/tasks/1"
     assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
     # 20 + 70 read + 10 written; the OpenAI protocol counts cached tokens in its 100
     assert [made.usage for made in transcript.calls] == [Usage(100, 5, 70, 10), Usage(100, 2, 70, 10, cost_usd=0.25)]
-    assert [(made.time_s, made.model) for made in transcript.calls] == [(5.0, "m"), (9.0, "")]
+    assert [(made.time_s, made.model) for made in transcript.calls] == [(FIRST_MS / 1000, "m"), (SECOND_MS / 1000, "")]
     assert not transcript.head.recorded
     assert transcript.notes == ()
 
@@ -171,15 +173,17 @@ UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
 
 @pytest.mark.parametrize(("shown", "outputs", "notes"), [
     # Requests that failed have no response; as many as responses are theirs, whatever they counted.
-    ([request(None, None, 1000), request(20, 4, 5000), request(30, 5, 9000)], [4, 5], ()),
-    ([request(20, 0, 5000), request(30, 5, 9000)], [0, 5], ()), ([request(20, 5, 5000)], [None, None], (UNTOLD,)),
+    ([request(None, None, 1000), request(20, 4, FIRST_MS), request(30, 5, SECOND_MS)], [4, 5], ()),
+    ([request(20, 0, FIRST_MS), request(30, 5, SECOND_MS)], [0, 5], ()),
+    ([request(20, 5, FIRST_MS)], [None, None], (UNTOLD,)),
 ])  # fmt: skip
 def test_which_request_a_response_answers(
     tmp_path: Path, shown: list[Json], outputs: list[int | None], notes: tuple[str, ...]
 ) -> None:
     transcript = task(tmp_path, TURNS, shown)
     assert [made.usage and made.usage.output_tokens for made in transcript.calls] == outputs
-    assert [made.time_s for made in transcript.calls] == ([None, None] if notes else [5.0, 9.0])
+    times = [None, None] if notes else [FIRST_MS / 1000, SECOND_MS / 1000]
+    assert [made.time_s for made in transcript.calls] == times
     assert transcript.notes == notes
 
 

@@ -60,7 +60,7 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
         event("step.begin", uuid="s"),
         {"type": "llm.tools_snapshot", "tools": [{"name": "Search"}]},
         {"type": "llm.request", "kind": "loop", "model": "m", "time": 2000},
-        {"type": "llm.request", "kind": "loop", "model": "m", "time": 2500, "attempt": "2/10"},
+        {"type": "llm.request", "kind": "loop", "model": "m", "time": 1_700_000_002_500, "attempt": "2/10"},
         part(type="think", think="Look."),
         call("c1"),
         call("c2"),
@@ -69,7 +69,7 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
         result("c1", "offline", isError=True),
         end(90, 10),
         {"type": "usage.record", "usage": {}},
-        *begin(9000),
+        *begin(1_700_000_009_000),
         part(type="text", text="None."),
         end(20, 110),
         {"type": "config.update", "systemPrompt": "Be kind."},
@@ -90,7 +90,7 @@ def test_steps_with_their_usage(tmp_path: Path) -> None:
     assert [item.answers for item in transcript.items[4:6]] == [3, 2]
     # 90 + 10 read, 20 + 110 read; the second attempt was answered
     assert [call.usage for call in transcript.calls] == [Usage(100, 7, 10, 0), Usage(130, 7, 110, 0)]
-    assert [(call.time_s, call.model) for call in transcript.calls] == [(2.5, "m"), (9.0, "m")]
+    assert [(call.time_s, call.model) for call in transcript.calls] == [(1_700_000_002.5, "m"), (1_700_000_009.0, "m")]
     assert transcript.notes == ("left out: 1 x plan_mode.enter",)
 
 

@@ -13,9 +13,9 @@ from ctxsim.readers.assembly.requests.bodies import api_of
 from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.messages import COUNTS
 from ctxsim.readers.assembly.spans.span import Span, finite
-from ctxsim.readers.source import Sample, Source, has
+from ctxsim.readers.source import Sample, Source, has, time_s
 from ctxsim.readers.source import decoded as json_decoded
-from ctxsim.readers.source.values import epoch_s, objects
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Transcript
 
 MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
@@ -113,7 +113,7 @@ def span(
     attributes["llm.cost.total"] = dollars(finite(cost_usd))
     if session:
         attributes["session.id"] = str(session)
-    return Span(trace, own, parent, epoch_s(started), attributes, [])
+    return Span(trace, own, parent, time_s(started), attributes, [])
 
 
 def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatResponse
-from ctxsim.readers.source import compact_json, convert
-from ctxsim.readers.source.values import epoch_s
+from ctxsim.readers.source import compact_json, convert, time_s
 from ctxsim.transcript import Media, Usage
 
 QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
@@ -124,7 +123,7 @@ class Agent:
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
         self.assembly.compacted("auto", [condensation.summary or ""], kept)
         if event.prompt and (spent := self._grown(event)).input_tokens > 0:
-            self.assembly.beside(spent, epoch_s(event.timestamp), self._model, summary=True)
+            self.assembly.beside(spent, time_s(event.timestamp), self._model, summary=True)
 
     def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
         if action == "system":
@@ -162,11 +161,11 @@ class Agent:
             parts = response.parts()
         self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
         # An action is stored when the response has come.
-        time_s = response.created if event.timestamp is None else epoch_s(event.timestamp)
+        made_s = response.created if event.timestamp is None else time_s(event.timestamp)
         spent = self._grown(event) if response.usage or event.prompt else Usage(0)
         usage = response.usage.whole(spent.cost_usd) if response.usage else spent if spent.input_tokens > 0 else None
         self._model = response.model or self._model
-        self.assembly.response(parts, usage, time_s, self._model)
+        self.assembly.response(parts, usage, made_s, self._model)
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
         unknown = "" if event.prompt else ": their usage is unknown"
