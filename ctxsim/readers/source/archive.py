@@ -9,6 +9,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import KeysView
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,8 +18,6 @@ from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import check_expansion, most_bytes, read_all, too_large
 
 ZSTANDARD = 93
-
-_LOCAL_HEADER_BYTES = 30
 
 
 def members(path: Path) -> list[str]:
@@ -83,14 +82,11 @@ def check_archive(archive: zipfile.ZipFile, name: str) -> None:
 def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     import pyarrow
 
-    assert archive.fp is not None
-    archive.fp.seek(info.header_offset)
-    header = archive.fp.read(_LOCAL_HEADER_BYTES)
-    name_bytes, extra_bytes = struct.unpack("<HH", header[26:30])
-    archive.fp.seek(name_bytes + extra_bytes, 1)
-    compressed = archive.fp.read(info.compress_size)
+    # The member's bytes in the archive: read as if they were stored, and without a checksum of their own.
+    kept = copy(info)
+    kept.compress_type, kept.file_size, kept.CRC = zipfile.ZIP_STORED, info.compress_size, cast(int, None)
     # Inspect starts a new frame every 200 MiB; pyarrow goes on through all of them.
-    with pyarrow.input_stream(pyarrow.BufferReader(compressed), compression="zstd") as stream:
+    with archive.open(kept) as compressed, pyarrow.input_stream(compressed, compression="zstd") as stream:
         data: bytes = stream.read(info.file_size + 1)
     if zlib.crc32(data) != info.CRC:
         raise zipfile.BadZipFile("wrong checksum")
