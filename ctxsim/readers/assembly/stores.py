@@ -89,28 +89,22 @@ def each(
     held: Transcript | None = None
     # Errors hold what was read when they arose: only those that are told are kept.
     bad: list[InputError] = []
-    more = empty = 0
+    unread = empty = 0
     for session in sessions:
         try:
-            made = read(session)
+            made = read(session) or []
         except InputError as error:
-            if len(bad) < MOST_TOLD:
-                bad.append(error)
-            else:
-                more += 1
+            unread += 1
+            bad += [error] if unread <= MOST_TOLD else []
             continue
-        if not made:
-            empty += 1
-            continue
+        empty += not made
         for one in made if isinstance(made, list) else [made]:
             if held is not None:
                 yield held
             held = one
     if held is None:
         raise bad[0] if bad else NotATranscript(name, "holds no sessions with messages")
-    said = [*notes, *(f"left out: {error}" for error in bad)]
-    if more:
-        said.append(f"left out: {more} more that can't be read either")
-    if empty:
-        said.append(f"left out: {empty} session(s) without messages")
-    yield msgspec.structs.replace(held, notes=(*held.notes, *said))
+    left_out = [str(error) for error in bad]
+    left_out += [f"{unread - len(bad)} more that can't be read either"] if unread > len(bad) else []
+    left_out += [f"{empty} session(s) without messages"] if empty else []
+    yield msgspec.structs.replace(held, notes=(*held.notes, *notes, *(f"left out: {what}" for what in left_out)))
