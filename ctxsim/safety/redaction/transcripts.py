@@ -6,16 +6,8 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.safety.redaction import people
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines, with_keys
-from ctxsim.safety.redaction.people import (
-    in_hyphens,
-    told_names,
-    with_homes,
-    with_mails,
-    with_network,
-    with_words,
-    words_of,
-)
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 
@@ -45,14 +37,14 @@ class Redaction:
         values = msgspec.to_builtins(transcript)
         texts = list(dict.fromkeys(_strings(values)))
         keys = {text[one.start : one.end] for text in texts for one in likely_keys(text)}
-        names = {name for text in texts for name in told_names(text)}
+        names = {name for text in texts for name in people.told_names(text)}
         self._stand_ins.avoid(names)
         # The lines by the beginning or end that they share, the longer ones first.
         self._pieces: dict[str, list[str]] = {}
         for line in sorted({line for key in keys for line in lines(key)}, key=lambda line: (-len(line), line)):
             for piece in (line[:PIECE], line[-PIECE:]):
                 self._pieces.setdefault(piece, []).append(line)
-        self._words, self._hyphened = words_of(names), in_hyphens(names)
+        self._words, self._hyphened = people.words_of(names), people.in_hyphens(names)
         self._done: dict[str, str] = {}
         return msgspec.convert(self._value(values), Transcript)
 
@@ -70,16 +62,16 @@ class Redaction:
         done = self._done.get(text)
         if done is None:
             done = self._in_place(text)
-            done = self._done[text] = with_words(done, self._words, self._name) if self._words else done
+            done = self._done[text] = people.with_words(done, self._words, self._name) if self._words else done
         return done
 
     def _in_place(self, text: str) -> str:
         text = with_keys(text, self._key)
         for piece, whole in self._pieces.items():
             text = self._without_piece(text, piece, whole)
-        text = with_mails(text, lambda address: self._replaced(address, "e-mail address"))
-        text = with_homes(text, self._name, self._hyphened)
-        return with_network(text, self._replaced) if self._everything else text
+        text = people.with_mails(text, lambda address: self._replaced(address, "e-mail address"))
+        text = people.with_homes(text, self._name, self._hyphened)
+        return people.with_network(text, self._replaced) if self._everything else text
 
     def _without_piece(self, text: str, piece: str, whole: Sequence[str]) -> str:
         """Return a text without the rest of cut keys: `piece`, and what around it equals the line that agrees most."""
