@@ -204,7 +204,12 @@ def _as_told(path: str) -> Iterator[Source]:
 def _of_many(path: str, root: Path) -> Iterator[Source]:
     """Yield the sources of a name that stands for several paths: `@found`, a list, a pattern."""
     if path == FOUND:
-        yield from _found()
+        from ctxsim.readers.agent_folders import kept
+
+        found = [Source(str(session), session) for place in kept() for session in place.paths]
+        if not found:
+            raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")
+        yield from found
     elif path.startswith("@"):
         yield from _listed(path[1:])
     elif set(path) & set("*?["):
@@ -250,15 +255,6 @@ def _archived(path: Path) -> Iterator[Source]:
         yield Source(str(path), path, named=True, refused=refused)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         yield Source(str(path), path, named=True)
-
-
-def _found() -> Iterator[Source]:
-    from ctxsim.readers.agent_folders import kept
-
-    paths = [path for place in kept() for path in place.paths]
-    if not paths:
-        raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")
-    yield from (Source(str(path), path) for path in paths)
 
 
 def _listed(path: str) -> Iterator[Source]:

@@ -86,11 +86,8 @@ def _installed() -> dict[str, Reader]:
     """Return the readers of other packages by name: modules under the entry-point group `ctxsim.readers`."""
     return {
         point.name: load_reader_module(loaded("reader", point.name, point.value, point.load), point.value)
-        for point in installed(GROUP)
+        for point in installed("ctxsim.readers")
     }
-
-
-GROUP = "ctxsim.readers"
 
 
 def load_reader_module(module: Any, where: str) -> Reader:

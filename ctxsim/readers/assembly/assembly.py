@@ -304,10 +304,9 @@ class Assembly:
 
     def _append(self, parts: list[Part]) -> None:
         self._message += 1
-        for part in parts:
-            self.items.append(
-                Item(part.kind, len(self.items), self._message, part.text, part.tool, None, part.call_id, part.media)
-            )
+        for place, part in enumerate(parts, len(self.items)):
+            known = part.text, part.tool, None, part.call_id, part.media
+            self.items.append(Item(part.kind, place, self._message, *known))
 
     def _flush(self) -> None:
         if self._waiting:
