@@ -59,11 +59,10 @@ class Redaction:
         return self._in_place(value) if field == _MODEL else self._text(value)
 
     def _text(self, text: str) -> str:
-        done = self._done.get(text)
-        if done is None:
+        if text not in self._done:
             done = self._in_place(text)
-            done = self._done[text] = people.with_words(done, self._words, self._name) if self._words else done
-        return done
+            self._done[text] = people.with_words(done, self._words, self._name) if self._words else done
+        return self._done[text]
 
     def _in_place(self, text: str) -> str:
         text = with_keys(text, self._key)

@@ -134,7 +134,7 @@ def transcripts(
         yield empty.finished()
     names = [f"{name}#{index}" for index in range(1, len(found) + 1)] if len(found) > 1 else [name]
     for index, thread in enumerate(found):
-        parent = next((names[n] for n in range(index) if one_run and found[n].last > thread.first), None)
+        parent = next((names[n] for n in range(index) if one_run and found[n].steps[-1].number > thread.first), None)
         start = f"starts at {_short(logs[thread.first].where)}, which continues no earlier request"
         yield _transcript(Assembly(names[index], format, parent), [start] if index else notes, thread, logs)
 

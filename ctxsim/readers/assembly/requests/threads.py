@@ -58,11 +58,6 @@ class Thread(msgspec.Struct, frozen=True):
         """The number of its first request, abandoned or not."""
         return min([self.steps[0].number, *self.abandoned])
 
-    @property
-    def last(self) -> int:
-        """The number of its last request."""
-        return self.steps[-1].number
-
 
 def threads(requests: Sequence[Request], loosely: Repeats = lambda *_: False) -> list[Thread]:
     """Return the threads in order of their first requests; `loosely` finds replies that return in another form."""
