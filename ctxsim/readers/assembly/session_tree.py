@@ -66,14 +66,8 @@ def tree_lines(
             hear(value)
             if not has(value, **{names[0]: str}):
                 continue
-            parent, agent = value.get(names[1], UNSET), value.get("agentId")
-            line = kind(
-                type=type_,
-                uuid=value[names[0]],
-                parent_uuid=parent if isinstance(parent, str | UnsetType) else None,
-                is_sidechain=value.get("isSidechain") is True,
-                agent_id=agent if isinstance(agent, str) else None,
-            )
+            ids = {name: value[name] for name in (*names, "agentId") if isinstance(value.get(name, 0), str | None)}
+            line = convert(ids | {"type": type_, "isSidechain": value.get("isSidechain") is True}, kind, record.where)
         line.line, line.index = record.line, index
         yield line
 
