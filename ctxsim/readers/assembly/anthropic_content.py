@@ -10,6 +10,7 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import UNSHOWN, Media, Usage
 
 SIGNED_BYTES = 174
@@ -90,9 +91,7 @@ def unshown(thinking: str, signature: Any) -> tuple[Media, ...]:
 
 def has_tool_blocks(content: Any) -> bool:
     """Whether content has blocks that only Anthropic's API has."""
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result", "thinking") for block in content
-    )
+    return any(block.get("type") in ("tool_use", "tool_result", "thinking") for block in objects(content))
 
 
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import MOST_BYTES, without_comments
 from ctxsim.readers.source.source import PARQUET, SQLITE, ZIP, Record, Source
-from ctxsim.readers.source.values import json_document, json_values
+from ctxsim.readers.source.values import json_document, json_values, objects
 
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
@@ -143,8 +143,7 @@ class Sample:
         found = {*self.columns, *self.tables, *self.members}
         for record in self.records:
             found.update(_marks(record, MARKED_DEPTH))
-        messages = self.document if isinstance(self.document, list) else []
-        texts = (message.get("content") for message in messages if isinstance(message, dict))
+        texts = (message.get("content") for message in objects(self.document))
         found.update(tag[0] for text in texts if isinstance(text, str) and (tag := _TAG.match(text)))
         return frozenset(found)
 
