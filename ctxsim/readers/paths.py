@@ -259,21 +259,20 @@ def _archived(path: Path) -> Iterator[Source]:
 
 def _listed(path: str) -> Iterator[Source]:
     """Yield the sources of a file that lists one path a line; relative ones are relative to the working directory."""
+    where = f"@{path}"
     try:
         with Path(path).open("rb") as stream:
-            data = read_all(stream, f"@{path}")
+            data = read_all(stream, where)
         names = list(filter(None, map(str.strip, data.decode("utf-8").splitlines())))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"@{path}", f"is no list of paths: {getattr(error, 'strerror', None) or error}") from None
+        raise InputError(where, f"is no list of paths: {getattr(error, 'strerror', None) or error}") from None
     # A list may be a stranger's: a reader in it would run code that the user hasn't named.
     for name in names:
         if _CODE.search(name):
-            raise InputError(
-                f"@{path}",
-                f"may not choose code to run, as '{name}' does; to read the whole list by it: reader:FILE.py:@{path}",
-            )
+            allowed = f"to read the whole list by it: reader:FILE.py:{where}"
+            raise InputError(where, f"may not choose code to run, as '{name}' does; {allowed}")
         if bare(name).startswith("@") and bare(name) != FOUND:
-            raise InputError(f"@{path}", f"names another list, {name}")
+            raise InputError(where, f"names another list, {name}")
     for name in names:
         yield from _sources(name)
 

@@ -82,11 +82,8 @@ def refuse(file: Path, content: bytes, asked: list[str]) -> None:
     """Raise InputError if `asked`, the values of a file that need trust, isn't empty and the file isn't trusted."""
     if asked and not trusted(content):
         more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        raise InputError(
-            file,
-            f"'{asked[0]}'{more} would run code or leave the project: look at it, then `ctxsim trust {file}`, or "
-            "ctxsim --trust",
-        )
+        then = f"look at it, then `ctxsim trust {file}`, or ctxsim --trust"
+        raise InputError(file, f"'{asked[0]}'{more} would run code or leave the project: {then}")
 
 
 def trust(file: Path) -> str:

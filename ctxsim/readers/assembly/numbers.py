@@ -49,13 +49,12 @@ def plausible(transcript: Transcript) -> Transcript:
     if not possible(head.hidden):
         found["head tokens"] += 1
         head = msgspec.structs.replace(head, hidden=0)
-    cost = _in_range(transcript, found).cost_usd
+    transcript = _in_range(transcript, found)
     notes = [one_line(note) for note in transcript.notes]
     notes += [f"{count} x {what} that can't be: taken as not recorded" for what, count in found.items()]
     return msgspec.structs.replace(
-        transcript, calls=calls, items=items, compactions=compactions, head=head, cost_usd=cost, notes=tuple(notes),
-        beside=beside,
-    )  # fmt: skip
+        transcript, calls=calls, items=items, compactions=compactions, head=head, notes=tuple(notes), beside=beside
+    )
 
 
 def _in_range(held: S, found: Counter[str]) -> S:

@@ -119,9 +119,8 @@ def transcripts(
             logged.request.said[:0] = [*before.request.said, Said(before.reply, response=True)]
             joined += len(logged.request.said)
             if joined > MOST_JOINED:
-                raise InputError(
-                    logged.where, f"follows on more than {MOST_JOINED:,} earlier messages: give it in parts"
-                )
+                too_many = f"follows on more than {MOST_JOINED:,} earlier messages: give it in parts"
+                raise InputError(logged.where, too_many)
         if logged.id:
             named[logged.context, logged.id] = logged
     found = threads(
