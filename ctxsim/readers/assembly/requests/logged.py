@@ -268,15 +268,16 @@ def _text(parts: Iterable[Part]) -> str:
     return "".join(part.tool + part.text for part in parts if part.kind != "reasoning").strip()
 
 
-def _call_ids(parts: Sequence[Part]) -> set[str]:
-    return {part.call_id for part in parts if part.call_id}
+def call_ids(parts: Sequence[Part]) -> frozenset[str]:
+    """Return the ids of the tool calls and results among some parts."""
+    return frozenset(part.call_id for part in parts if part.call_id)
 
 
 def _repeats(said: Said, reply: tuple[Part, ...]) -> bool:
     """Return whether a message of a request is that response, perhaps with its calls written into the text."""
     if not said.response:
         return False
-    ids, earlier = _call_ids(said.parts), _call_ids(reply)
+    ids, earlier = call_ids(said.parts), call_ids(reply)
     if ids and earlier:
         return bool(ids & earlier)
     text = "".join(part.text for part in reply if part.kind == "assistant").strip()
@@ -289,6 +290,6 @@ def _repeats(said: Said, reply: tuple[Part, ...]) -> bool:
 
 def _marks(parts: Sequence[Part]) -> list[str]:
     """Return the keys of a response inside a changed history: its call ids, else its first line if that is long."""
-    ids = sorted(_call_ids(parts))
+    ids = sorted(call_ids(parts))
     first_line = "".join(part.text for part in parts if part.kind == "assistant").strip().partition("\n")[0]
     return ids or [first_line] * (len(first_line) >= SURE_CHARS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests.logged import Logged, transcripts
+from ctxsim.readers.assembly.requests.logged import Logged, call_ids, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript
@@ -90,24 +90,20 @@ def _restored(logs: list[Logged]) -> int:
 
     opentelemetry-instrumentation-openai-v2 2.2 leaves the text out of a message that has tool calls.
     """
-    made: dict[tuple[str, ...], tuple[Part, ...]] = {}
+    made: dict[frozenset[str], tuple[Part, ...]] = {}
     restored = set()
     for logged in logs:
         for place, said in enumerate(logged.request.said):
-            whole = made.get(_call_ids(said.parts)) if said.response else None
-            if whole and _call_ids(whole) and _has_text(whole) and not _has_text(said.parts):
+            whole = made.get(call_ids(said.parts)) if said.response else None
+            if whole and call_ids(whole) and _has_text(whole) and not _has_text(said.parts):
                 logged.request.said[place] = msgspec.structs.replace(said, parts=whole)
-                restored.add(_call_ids(whole))
-        made[_call_ids(logged.reply)] = logged.reply
+                restored.add(call_ids(whole))
+        made[call_ids(logged.reply)] = logged.reply
     return len(restored)
 
 
 def _has_text(parts: tuple[Part, ...]) -> bool:
     return any(part.kind == "assistant" for part in parts)
-
-
-def _call_ids(parts: tuple[Part, ...]) -> tuple[str, ...]:
-    return tuple(part.call_id for part in parts if part.call_id)
 
 
 def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
