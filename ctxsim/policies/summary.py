@@ -16,7 +16,7 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
     while start > 0 and messages[start][0].kind == "tool_result":
         start -= 1
     old = [item for message in messages[:start] for item in message]
-    return condense(policy, view, old, reason, max_tokens, messages[start][0].order) or view
+    return condense(policy, view, old, reason, max_tokens) or view
 
 
 class Summary(Policy):

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxsim.policies.agents.shared import history
 from ctxsim.policies.policy import Surroundings
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -122,11 +123,7 @@ def in_place_of(
     view: View, old: Sequence[Message], text: str, reason: str, kind: Literal["summary", "note"] = "summary"
 ) -> View:
     """Return the view with a summary or a note in place of these messages."""
-    places = [place for message in old for place in message.places]
-    left = view.drop(places, reason)
-    last = view.position(places[-1])
-    at = view[last + 1].order if last + 1 < len(view) else view[last].order + 1
-    return left.insert(text, at, reason, kind=kind, sources=places)
+    return history.in_place_of(view, items_of(old), text, reason, kind=kind)
 
 
 def first_that(condition: Callable[[int], bool], low: int, high: int) -> int:

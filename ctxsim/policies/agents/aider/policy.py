@@ -53,7 +53,7 @@ class Aider(Policy):
             return view
         old = [item for exchange in done[:split] for item in exchange]
         reason = f"finished messages are over {budget:,} tokens"
-        return condense(self, view, old, reason, self.summary_tokens, view[len(old)].order, fits) or view
+        return condense(self, view, old, reason, self.summary_tokens, shown=fits) or view
 
     def _split(self, done: Sequence[Sequence[Item]], budget: int) -> int:
         """The number of old exchanges. The others take less than half of the budget and begin after a response."""

@@ -115,9 +115,8 @@ class ClaudeCode(Policy):
     def _compacted(self, view: View, reason: str) -> View | None:
         answered = reversed(view.exchanges())
         staying = list(takewhile(lambda exchange: exchange[-1].kind == "tool_result", answered))[: self.keep_exchanges]
-        kept = sum(map(len, staying))
-        old = list(view)[: len(view) - kept]
-        made = condense(self, view, old, reason, self.summary_tokens, staying[-1][0].order if staying else None)
+        old = view[: len(view) - sum(map(len, staying))]
+        made = condense(self, view, old, reason, self.summary_tokens)
         return None if made is None else self._with_files(made, files_read(view, by_cat=True))
 
     def _cleared(self, view: View) -> View:

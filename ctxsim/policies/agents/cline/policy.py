@@ -114,9 +114,7 @@ class Cline(Policy):
         while start and view[start].message == view[start - 1].message:
             start -= 1
         old = view[:start]
-        made = condense(
-            self, view, old, reason, self.summary_tokens, view[start].order, results_cut(old, LEFT_OF_RESULTS)
-        )
+        made = condense(self, view, old, reason, self.summary_tokens, shown=results_cut(old, LEFT_OF_RESULTS))
         self._compacted = self._compacted or made is not None
         return made or view
 

@@ -1,6 +1,5 @@
 """Codex: the user's texts and a summary, nothing else."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from ctxsim.policies.agents.shared.history import history_of, newest_texts, newly_asked, replaced
@@ -75,16 +74,15 @@ class Codex(Policy):
         return item.with_text(middle_truncated(item.text, size))
 
     def before_call(self, view: View) -> View:
-        pending = newly_asked(view)
-        active = self.sees.estimate(view) - self.sees.size_of(pending)
+        active = self.sees.estimate(view) - self.sees.size_of(newly_asked(view))
         if active < self.threshold():
             return view
-        made = self._compacted(view, pending, f"{active:,} tokens are {self.threshold():,.0f} or more")
+        made = self._compacted(view, f"{active:,} tokens are {self.threshold():,.0f} or more")
         if made is not view:
             self._prefix = None
         return made
 
-    def _compacted(self, view: View, pending: Sequence[Item], reason: str) -> View:
+    def _compacted(self, view: View, reason: str) -> View:
         history = history_of(view)
         if all(item.synthetic for item in history):
             return view
@@ -98,5 +96,4 @@ class Codex(Policy):
         tokens = KEPT_BY_SERVER if self.remote else self.keep_user_tokens
         kept = newest_texts(history, tokens, byte_length, middle_truncated)
         old = [item for item in history if item.place not in kept]
-        at = pending[0].place if pending else None
-        return replaced(self, view.rewrite(kept, reason), old, text, reason, at)
+        return replaced(self, view.rewrite(kept, reason), old, text, reason)

@@ -54,8 +54,7 @@ class Crush(Policy):
             return view
         reason = f"{window - used:,} tokens are left"
         pending = newly_asked(view)
-        at = pending[0].place if pending else None
-        made = condense(self, view, history_of(view), reason, self.summary_tokens, at)
+        made = condense(self, view, history_of(view), reason, self.summary_tokens)
         if made is None or pending or run_ended(view):
             return made or view
         self._prompt = (

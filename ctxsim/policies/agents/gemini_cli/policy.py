@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from ctxsim.policies.agents.shared.history import since_response
+from ctxsim.policies.agents.shared.history import in_place_of, since_response
 from ctxsim.policies.agents.shared.tools import ends_of, is_reader, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
@@ -103,10 +103,8 @@ class GeminiCli(Policy):
         if text is None:
             return view
         reason = f"the last prompt, {self._prompt:,} tokens, is {self.compression_threshold:.0%} of the window or more"
-        places = [item.place for item in old]
-        at = next((item.order for item in view if item.place not in set(places)), 0)
-        made = view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
-        made = made.insert(ACKNOWLEDGED, at, reason)
+        at = view[len(old)].order if len(old) < len(view) else 0
+        made = in_place_of(view, old, text, reason, at).insert(ACKNOWLEDGED, at, reason)
         if made.size > self._prompt:
             self._inflated = True
             return view

@@ -69,9 +69,9 @@ class Goose(Policy):
             shown = without_responses(history, per_cent)
             text = self.sees.summarize(shown, self.summary_tokens) if shown else None
             if text is not None:
-                at = newest[0].order if newest else None
+                at = newest[0].order if newest else view[-1].order + 1
                 made = replaced(self, view, old, text, reason, at)
-                return made.insert(GO_ON, made[-1].order + 1 if at is None else at, reason)
+                return made.insert(GO_ON, at if newest else made[-1].order + 1, reason)
         return None
 
 

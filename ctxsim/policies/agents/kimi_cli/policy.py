@@ -39,4 +39,4 @@ class KimiCli(Policy):
         old = [item for message in messages[:start] for item in message]
         shown = [item for item in old if item.kind != "tool_call"]
         reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
-        return condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown) or view
+        return condense(self, view, old, reason, self.summary_tokens, shown=shown) or view

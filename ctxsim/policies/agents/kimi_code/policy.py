@@ -75,7 +75,7 @@ class KimiCode(Policy):
         text = self.sees.summarize(shown or view, self.summary_tokens)
         if text is None:
             return None
-        made = replaced(self, cut, old, text, reason)
+        made = replaced(self, cut, old, text, reason, view[-1].order + 1)
         self._after = head + made.size
         return made
 

@@ -63,7 +63,7 @@ class MistralVibe(Policy):
         reason = f"{reported:,} reported or {estimated:,} estimated tokens are {limit:,.0f} or more"
         kept = newest_texts(view, self.keep_user_tokens, len, _cut)
         old = [item for item in view if item.place not in kept]
-        return replaced(self, view.rewrite(kept, reason), old, text, reason)
+        return replaced(self, view.rewrite(kept, reason), old, text, reason, view[-1].order + 1)
 
     def _fitting(self, view: View, over: float) -> Sequence[Item]:
         """The items for the summariser: all but the oldest exchanges, of over `over` tokens in all. User texts stay."""

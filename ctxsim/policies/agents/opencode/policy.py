@@ -74,10 +74,8 @@ class Opencode(Policy):
 
     def _compacted(self, view: View, reason: str) -> View:
         pending, history = newly_asked(view), history_of(view)
-        start = self._tail(history)
-        old, tail = history[:start], history[start:]
-        before = next(iter([*tail, *pending])).order if tail or pending else None
-        made = condense(self, view, old, reason, self.summary_tokens, before, results_cut(old, 2_000))
+        old = history[: self._tail(history)]
+        made = condense(self, view, old, reason, self.summary_tokens, shown=results_cut(old, 2_000))
         if made is None:
             return view
         return made if pending else made.insert(GO_ON, made[-1].order + 1, reason)

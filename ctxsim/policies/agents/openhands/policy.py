@@ -71,9 +71,8 @@ class Condensing(Policy, abstract=True):
                 return None
             start, end = 0, len(found)
         old = [item for event in found[start:end] for item in event]
-        at = found[end][0].order if end < len(found) else None
         shown = [item.with_text(item.text[:PREVIEW]) for item in old]
-        return condense(self, view, old, reason, self.summary_tokens, at, shown)
+        return condense(self, view, old, reason, self.summary_tokens, shown=shown)
 
 
 class Openhands(Condensing):

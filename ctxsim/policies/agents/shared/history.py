@@ -1,6 +1,7 @@
 """The history that agents replace by one billed summary: where it ends, and what of it stays."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from ctxsim.policies.policy import Policy
 from ctxsim.transcript import RESPONSE_KINDS, Item
@@ -62,7 +63,7 @@ def condense(
     at: int | None = None,
     shown: Iterable[Item] | None = None,
 ) -> View | None:
-    """Return the view with one summary in place of the items `old`, inserted before place `at` or at the end.
+    """Return the view with one summary in place of the items `old`, as by `in_place_of`.
 
     `shown` are the items that the summariser gets, if they aren't `old`. None if `old` holds only synthetic items, or
     if the summary request is refused.
@@ -74,11 +75,25 @@ def condense(
 
 
 def replaced(policy: Policy, view: View, old: Sequence[Item], text: str, reason: str, at: int | None = None) -> View:
-    """Return the view with the summary `text` in place of the items `old`, before place `at` or at the end."""
+    """Return the view with the summary `text` in place of the items `old`, as by `in_place_of`, and tell the user."""
     policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
+    return in_place_of(view, old, text, reason, at)
+
+
+def in_place_of(
+    view: View,
+    old: Sequence[Item],
+    text: str,
+    reason: str,
+    at: int | None = None,
+    kind: Literal["summary", "note"] = "summary",
+) -> View:
+    """Return the view with `text` in place of the items `old`: before place `at`, or else behind the last of them."""
     places = [item.place for item in old]
-    end = view[-1].order + 1
-    return view.drop(places, reason).insert(text, end if at is None else at, reason, kind="summary", sources=places)
+    if at is None:
+        behind = view.position(places[-1]) + 1
+        at = view[behind].order if behind < len(view) else view[-1].order + 1
+    return view.drop(places, reason).insert(text, at, reason, kind, places)
 
 
 def results_cut(items: Iterable[Item], chars: int, kinds: Sequence[str] = ("tool_result",)) -> list[Item]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import field
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.shared.history import condense, history_of, newest_texts, newly_asked
+from ctxsim.policies.agents.shared.history import condense, history_of, newest_texts
 from ctxsim.policies.agents.shared.tools import byte_length, first_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
@@ -67,9 +67,7 @@ class Zed(Policy):
         if not self.enabled or used is None or used < self.limit or self.room < self.smallest_window:
             return view
         reason = f"{used:,} tokens are {self.limit:,.0f} or more"
-        history, pending = history_of(view), newly_asked(view)
+        history = history_of(view)
         kept = newest_texts(history, self.keep_user_bytes, byte_length, first_bytes, units=1)
         old = [item for item in history if item.place not in kept]
-        at = pending[0].place if pending else None
-        made = condense(self, view.rewrite(kept, reason), old, reason, self.summary_tokens, at, history)
-        return made or view
+        return condense(self, view.rewrite(kept, reason), old, reason, self.summary_tokens, shown=history) or view

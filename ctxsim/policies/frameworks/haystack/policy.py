@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ctxsim.policies.agents.shared.history import in_place_of
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
 from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.view import View
@@ -162,10 +163,7 @@ class HaystackSummarize(OfHaystack):
             text = self.sees.summarize(items_of(old), self.approximate_summary_tokens)
             if not text:
                 break
-            places = [place for message in old for place in message.places]
-            after = view.drop(places, self.reason).insert(
-                SUMMARY.format(text), old[0].order, self.reason, kind="summary", sources=places
-            )
+            after = in_place_of(view, items_of(old), SUMMARY.format(text), self.reason, old[0].order)
             if self.size(messages(after)) >= size:
                 break
             view, found = after, messages(after)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ctxsim.policies.agents.shared.history import results_cut
+from ctxsim.policies.agents.shared.history import in_place_of, results_cut
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Surroundings
 from ctxsim.view import View
@@ -214,9 +214,7 @@ class PydanticSummarize(OfPydanticAi):
         text = self.sees.summarize(results_cut(old, SHOWN), self.summary_tokens)
         if text is None:
             return view
-        places = [item.place for item in new]
-        after = view.drop(places, reason)
-        return after.insert(text, packed[start][0].order, reason, kind="summary", sources=places)
+        return in_place_of(view, new, text, reason, packed[start][0].order)
 
 
 class PydanticTiered(OfPydanticAi):
