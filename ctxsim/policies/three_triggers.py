@@ -37,10 +37,14 @@ class ThreeTriggers(Policy):
     spare: Count = 5
     tools_by_messages: bool = False
 
+    @property
+    def _most(self) -> dict[Limit, float]:
+        """What each trigger lets through, in order of priority."""
+        tokens, messages = float(self.budget + self.buffer), self.messages + self.spare
+        return {"percentage": self.at * self.window, "tokens": tokens, "messages": messages}
+
     def threshold(self) -> float | None:
-        return {"percentage": self.at * self.window, "tokens": float(self.budget + self.buffer)}.get(
-            "percentage" if self.only == "all" else self.only
-        )
+        return None if self.only == "messages" else self._most["percentage" if self.only == "all" else self.only]
 
     def limits(self) -> dict[str, float]:
         return {"budget": self.budget}
@@ -60,19 +64,15 @@ class ThreeTriggers(Policy):
         reason = f"over its {fired} trigger"
         if self.reducer == "counting" or not old:
             return view.drop([item.place for item in old], reason)
-        return condense(self, view, old, reason, 500, after[start][0].order) or view
+        return condense(self, view, old, reason, 500) or view
 
     def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
         """The first trigger, in order of priority, whose limit the messages after the last summary exceed."""
+        by_messages = self.tools_by_messages and bool(view.results)
+        only = "messages" if by_messages else self.only
         tokens = self._tokens(after)
-        over: dict[Limit, bool] = {
-            "percentage": tokens > self.at * self.window,
-            "tokens": tokens > self.budget + self.buffer,
-            "messages": len(after) > self.messages + self.spare,
-        }
-        if self.tools_by_messages and any(item.kind == "tool_result" for item in view):
-            return "messages" if over["messages"] else None
-        return next((name for name, is_over in over.items() if is_over and self.only in ("all", name)), None)
+        over = (name for name, most in self._most.items() if (len(after) if name == "messages" else tokens) > most)
+        return next((name for name in over if only in ("all", name)), None)
 
     def _kept_from(self, after: list[list[Item]], fired: Limit) -> int:
         """Index of the first message that stays. At least the newest one stays."""

@@ -1,6 +1,7 @@
 """pi: a summary and the newest 20,000 tokens, once a request or the end of a run is too large."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.policies.agents.shared.history import newly_asked, replaced, results_cut, run_ended
@@ -73,16 +74,13 @@ class Pi(Policy):
     def _compacted(self, view: View, reason: str) -> View:
         messages = view.messages()
         start = self._tail(messages)
-        items = [item for message in messages[:start] for item in message]
         turn = max((n for n, one in enumerate(messages[: start + 1]) if one[0].kind == "user"), default=0)
-        split = turn < start
-        history = [item for message in messages[: turn if split else start] for item in message]
-        prefix = [item for message in messages[turn:start] for item in message] if split else []
-        new = [part for part in (history, prefix) if not all(item.synthetic for item in part)]
+        parts = [list(chain.from_iterable(part)) for part in (messages[:turn], messages[turn:start])]
+        new = [part for part in parts if not all(item.synthetic for item in part)]
         texts = [self.sees.summarize(results_cut(part, 2_000), self.summary_tokens) for part in new]
         if not texts or None in texts:
             return view
-        return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, messages[start][0].order)
+        return replaced(self, view, parts[0] + parts[1], "\n\n".join(filter(None, texts)), reason)
 
     def _tail(self, messages: Sequence[Sequence[Item]]) -> int:
         """Index of the message with which the kept tail begins: never tool results; 0 if there is no such message."""
@@ -91,6 +89,5 @@ class Pi(Policy):
             for item in reversed(messages[number]):
                 tokens += self.sees.size_of([item])
                 if tokens >= self.keep_recent_tokens:
-                    later = [n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"]
-                    return later[0] if later else 0
+                    return next((n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"), 0)
         return 0

@@ -24,9 +24,8 @@ class OfSemanticKernel(Policy, abstract=True):
         if len(found) + system <= self.target_count + self.threshold_count:
             return 0
         target = self.target_count - system
-        return self._start(found, target) if target else len(found)
-
-    def _start(self, found: list[Message], target: int) -> int:
+        if not target:
+            return len(found)
         start = len(found) - target
         while start > 0 and found[start].uses_tools and found[start - 1].uses_tools:
             start -= 1

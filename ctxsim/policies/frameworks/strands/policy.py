@@ -37,15 +37,12 @@ class OfStrands(Policy, abstract=True):
         return self.proactive_compression * self.sees.window if self.proactive_compression else None
 
     def before_call(self, view: View) -> View:
-        limit = self.threshold()
-        if limit is not None and self._believed(view) >= limit:
-            view = self.reduced(view) or view
-        return view
-
-    def _believed(self, view: View) -> int:
-        found = messages(view)
+        limit, found = self.threshold(), messages(view)
+        if limit is None:
+            return view
         since = since_usage(self.sees, found)
-        return self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
+        believed = self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
+        return self.reduced(view) or view if believed >= limit else view
 
     def pins(self, found: Sequence[Message]) -> frozenset[int]:
         """Return the places of pinned messages, which are never removed."""
