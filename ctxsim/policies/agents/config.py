@@ -54,7 +54,11 @@ def _places(agent: str, project: Path | None) -> list[tuple[Path, ConfigFile]]:
 
 def _given(agent: str, path: Path, file: ConfigFile) -> list[Given]:
     """The settings in a file, and the variables that it sets."""
-    data = _data(path, file)
+    try:
+        text = small_file(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"can't be read: {getattr(error, 'strerror', '') or one_line(str(error))}") from None
+    data = config_values(text, file.format, path)
     if not isinstance(data, dict):
         return []
     found = [Given(agent, key, value) for one in settings_of(agent).settings for key, value in _at(one, data)]
@@ -77,11 +81,3 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             found += [((*path, name), table[name]) for name in names if isinstance(table, dict) and name in table]
         places = found
     return ((".".join(path), value) for path, value in places if isinstance(value, bool | int | float | str))
-
-
-def _data(path: Path, file: ConfigFile) -> Any:
-    try:
-        text = small_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"can't be read: {getattr(error, 'strerror', '') or one_line(str(error))}") from None
-    return config_values(text, file.format, path)

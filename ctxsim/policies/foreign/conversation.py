@@ -63,7 +63,10 @@ class Conversation:
             self._groups, self.numbers = [], {}
         run: list[Item] = []
         for item in view[start:]:
-            self._know(item)
+            if item.kind == "tool_call" and item.place not in self.calls:
+                own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
+                self._used.add(own)
+                self.calls[item.place] = own
             goes_on = run and item.kind in RESPONSE_KINDS and item.message == run[0].message
             if run and not (goes_on and run[0].kind in RESPONSE_KINDS):
                 self._close(run)
@@ -74,23 +77,16 @@ class Conversation:
         self._seen = view
         return self._groups
 
-    def _know(self, item: Item) -> None:
-        if item.kind == "tool_call" and item.place not in self.calls:
-            own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
-            self._used.add(own)
-            self.calls[item.place] = own
-
     def _close(self, run: Sequence[Item]) -> None:
-        name = self._id(run[0])
+        first = run[0]
+        if first.synthetic:
+            name = self.made.get(first.place, f"s{-first.place}")
+        else:
+            name = f"a{first.message}" if first.kind in RESPONSE_KINDS else f"m{first.place}"
         if name in self.numbers:
-            name = f"{name}.{run[0].place}"
+            name = f"{name}.{first.place}"
         self.numbers[name] = len(self._groups)
         self._groups.append(Group(name, tuple(run)))
-
-    def _id(self, item: Item) -> str:
-        if item.synthetic:
-            return self.made.get(item.place, f"s{-item.place}")
-        return f"a{item.message}" if item.kind in RESPONSE_KINDS else f"m{item.place}"
 
     def messages(self, view: View, head: Head | None = None) -> list[Message]:
         """Return the view as new messages, after the system prompt of the head if one is given."""

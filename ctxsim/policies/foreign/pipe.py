@@ -148,15 +148,14 @@ class Pipe(Policy):
         told, self._told = self._told, now
         if self._hello.send == "all":
             return {"messages": [self._conversation.message(group) for group in groups]}
-        news: dict[str, Any] = {}
         before: str | None = None
         new: list[Message] = []
         for group in reversed(groups):
-            if group.id not in told:
-                new.append(self._conversation.message(group) | ({"before": before} if before else {}))
-            else:
+            if group.id in told:
                 before = group.id
-        news["new"] = new[::-1]
+            else:
+                new.append(self._conversation.message(group) | ({"before": before} if before else {}))
+        news: dict[str, Any] = {"new": new[::-1]}
         if changed := [group for group in groups if told.get(group.id, group.items) != group.items]:
             news["changed"] = [self._conversation.message(group) for group in changed]
         if gone := [name for name in told if name not in now]:

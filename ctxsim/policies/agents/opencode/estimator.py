@@ -25,13 +25,10 @@ def _message(item: Item) -> dict[str, object]:
     call = {"toolCallId": item.call_id, "toolName": item.tool}
     match item.kind:
         case "tool_call":
-            return _said("assistant", {"type": "tool-call", **call, "input": parsed(item.text)})
+            role, part = "assistant", {"type": "tool-call", **call, "input": parsed(item.text)}
         case "tool_result":
             output = {"type": "text", "value": item.text}
-            return _said("tool", {"type": "tool-result", **call, "output": output})
+            role, part = "tool", {"type": "tool-result", **call, "output": output}
         case kind:
-            return _said("user" if kind == "user" else "assistant", {"type": "text", "text": item.text})
-
-
-def _said(role: str, part: dict[str, object]) -> dict[str, object]:
+            role, part = "user" if kind == "user" else "assistant", {"type": "text", "text": item.text}
     return {"role": role, "content": [part]}

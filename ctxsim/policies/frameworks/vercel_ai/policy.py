@@ -53,16 +53,11 @@ class VercelPrune(Policy):
             return view
         if self.trigger and counted(self.sees, messages(view)) <= self.trigger:
             return view
-        gone = self._reasoning(found)
+        looked_at = {"none": [], "all": found, "before-last-message": found[:-1]}[self.reasoning]
+        gone = [item.place for item in items_of(looked_at) if item.kind == "reasoning"]
         if self.tool_calls != "none":
             gone += self._calls(found)
         return view.drop(set(gone), f"tool calls: {self.tool_calls}")
-
-    def _reasoning(self, found: Sequence[Message]) -> list[int]:
-        if self.reasoning == "none":
-            return []
-        looked_at = found if self.reasoning == "all" else found[:-1]
-        return [item.place for item in items_of(looked_at) if item.kind == "reasoning"]
 
     def _calls(self, found: Sequence[Message]) -> list[int]:
         older = found[: max(0, len(found) - self._last)]
