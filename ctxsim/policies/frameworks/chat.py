@@ -67,23 +67,14 @@ class Message(msgspec.Struct, frozen=True):
 
 def messages(view: Iterable[Item]) -> list[Message]:
     """Return a view's messages: parallel results are one each, as in OpenAI's and LangChain's lists."""
-    groups: list[list[Item]] = []
-    number: int | None = None
-    for item in view:
-        if item.kind == "tool_result" or item.message != number:
-            groups.append([])
-        number = None if item.kind == "tool_result" else item.message
-        groups[-1].append(item)
-    return [Message(tuple(group)) for group in groups]
+    runs = groupby(view, lambda item: ("result", item.place) if item.kind == "tool_result" else ("", item.message))
+    return [Message(tuple(run)) for _, run in runs]
 
 
 def packed(view: Iterable[Item]) -> list[Message]:
     """Return a view's messages: consecutive results are one, as in AutoGen, AG2 and Strands."""
-    found: list[Message] = []
-    for answers, group in groupby(messages(view), lambda message: message.role == "tool"):
-        run = list(group)
-        found += [Message(tuple(items_of(run)))] if answers else run
-    return found
+    runs = groupby(view, lambda item: "results" if item.kind == "tool_result" else item.message)
+    return [Message(tuple(run)) for _, run in runs]
 
 
 def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:
