@@ -116,9 +116,9 @@ class Policy:
     source: ClassVar[str] = ""
     """Where the rule comes from: a repository, a vendor's interface, a document or a paper."""
     version: ClassVar[str] = ""
-    """The release or the commit in which the rule was read or observed."""
+    """The release or the commit in which the rule was read or observed; unless stated, that of its `settings.toml`."""
     read_on: ClassVar[str] = ""
-    """The date of what was read, as 2026-08-22."""
+    """The date of what was read, as 2026-08-22; unless stated, that of its `settings.toml`."""
     agent: ClassVar[str] = ""
     """The agent whose `settings.toml` holds the parameters by version. Set automatically for a policy in the folder of
     that file.
@@ -208,14 +208,16 @@ class Policy:
 
 
 def _take_shipped(cls: type[Policy]) -> None:
-    """Set `agent` by the class's folder, and replace SHIPPED by what the agent's newest version ships."""
-    from ctxsim.policies.agents.settings_file import agent_in, values_for
+    """Set `agent` by the class's folder, and what its `settings.toml` states: version, day, and values for SHIPPED."""
+    from ctxsim.policies.agents.settings_file import agent_in, settings_of, values_for
 
     cls.agent = agent_in(cls.__module__) or cls.agent
     # A `settings.toml` beside a user's own policy isn't an agent's.
     if not cls.agent:
         return
-    shipped = values_for(cls.agent, policy=cls.name)
+    stated, shipped = settings_of(cls.agent), values_for(cls.agent, policy=cls.name)
+    if not cls.abstract:
+        cls.version, cls.read_on = cls.version or stated.version, cls.read_on or stated.read_on
     cls.ships = bool(shipped)
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:

@@ -19,8 +19,6 @@ class Aider(Policy):
     """
 
     source = "Aider-AI/aider"
-    version = "0.86.2"
-    read_on = "2026-11"
     decides_by = "tokenizer"
 
     max_chat_history_tokens: Count = 0

@@ -37,8 +37,6 @@ class Cline(Policy):
     """
 
     source = "cline/cline"
-    version = "3.0.65"
-    read_on = "2026-11"
     decides_by = "serialized"
 
     strategy: Literal["agentic", "basic"] = "agentic"

@@ -39,8 +39,6 @@ class Codex(Policy):
     """
 
     source = "openai/codex"
-    version = "0.169.0"
-    read_on = "2026-11"
     decides_by = "usage-serialized:ratio=4,unit=bytes"
 
     model_auto_compact_token_limit: Count = 0

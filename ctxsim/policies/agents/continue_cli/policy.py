@@ -22,8 +22,6 @@ class ContinueCli(Policy):
     """
 
     source = "continuedev/continue"
-    version = "1.5.47"
-    read_on = "2026-11"
     decides_by = "tokenizer"
 
     max_tokens: Count = 0

@@ -16,8 +16,6 @@ class CopilotCli(Policy):
     """
 
     source = "github/copilot-cli, as observed"
-    version = "1.0.102"
-    read_on = "2026-11"
     decides_by = "tokenizer"
 
     at: Share = SHIPPED

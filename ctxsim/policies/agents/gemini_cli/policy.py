@@ -54,8 +54,6 @@ class GeminiCli(Policy):
     """
 
     source = "google-gemini/gemini-cli"
-    version = "0.61.0"
-    read_on = "2026-11"
     decides_by = "gemini"
 
     compression_threshold: Share = SHIPPED

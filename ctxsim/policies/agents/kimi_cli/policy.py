@@ -14,8 +14,6 @@ class KimiCli(Policy):
     """
 
     source = "MoonshotAI/kimi-cli"
-    version = "1.52"
-    read_on = "2026-11"
     decides_by = "usage-tail"
 
     compaction_trigger_ratio: Share = SHIPPED

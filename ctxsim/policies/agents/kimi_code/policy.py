@@ -23,8 +23,6 @@ class KimiCode(Policy):
     """
 
     source = "MoonshotAI/kimi-code"
-    version = "2.1.0"
-    read_on = "2026-11"
     decides_by = "usage-tail:unit=bytes"
     retries = 3
 

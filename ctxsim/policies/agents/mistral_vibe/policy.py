@@ -26,8 +26,6 @@ class MistralVibe(Policy):
     """
 
     source = "mistralai/mistral-vibe"
-    version = "3.0.2"
-    read_on = "2026-11"
     decides_by = "serialized:ratio=4,unit=points"
 
     auto_compact_threshold: int = -1

@@ -27,8 +27,6 @@ class Opencode(Policy):
     """
 
     source = "anomalyco/opencode"
-    version = "1.18.33"
-    read_on = "2026-11"
     decides_by = "opencode"
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 

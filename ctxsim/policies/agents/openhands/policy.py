@@ -82,8 +82,6 @@ class Openhands(Condensing):
     mean the window. It must remove at least a tenth of the events.
     """
 
-    version = "1.58.0"
-    read_on = "2026-11"
     decides_by = "tokenizer:vocabulary=cl100k_base"
 
     max_size: Positive = SHIPPED

@@ -24,8 +24,6 @@ class Pi(Policy):
     """
 
     source = "badlogic/pi-mono"
-    version = "1.6.0"
-    read_on = "2026-11"
     decides_by = "usage-tail:ratio=4,unit=utf16"
 
     enabled: bool = True

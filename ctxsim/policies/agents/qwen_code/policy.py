@@ -26,8 +26,6 @@ class QwenCode(Policy):
     """
 
     source = "QwenLM/qwen-code"
-    version = "0.24.4"
-    read_on = "2026-11"
     decides_by = "chars:ratio=4,unit=utf16"
 
     renamed: ClassVar[Mapping[str, str]] = {

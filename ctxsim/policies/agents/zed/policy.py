@@ -27,7 +27,6 @@ class Zed(Policy):
 
     source = "zed-industries/zed"
     version = "00b6ce1c"
-    read_on = "2026-11"
     decides_by = "usage-tail"
 
     enabled: bool = True

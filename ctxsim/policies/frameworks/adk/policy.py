@@ -16,7 +16,6 @@ class _OfAdk(Policy, abstract=True):
     decides_by = "adk"
     source = "google/adk-python"
     version = "google-adk 2.13.0"
-    read_on = "2026-11-22"
 
 
 class AdkCompact(_OfAdk):

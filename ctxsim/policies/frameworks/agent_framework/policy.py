@@ -30,7 +30,6 @@ class _OfAgentFramework(Policy, abstract=True):
     decides_by = "agent-framework"
     source = "microsoft/agent-framework"
     version = "agent-framework-core 1.23.0"
-    read_on = "2026-11-22"
 
 
 def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:

@@ -53,7 +53,6 @@ class OfLangchain(Policy, abstract=True):
     decides_by = "langchain"
     source = "langchain-ai/langchain"
     version = "langchain 1.4.7, langchain-core 1.7.2"
-    read_on = "2026-11-22"
 
 
 class LangchainTrim(OfLangchain):

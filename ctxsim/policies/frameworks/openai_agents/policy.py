@@ -7,7 +7,6 @@ from ctxsim.view import View
 class _OfOpenaiAgents(Policy, abstract=True):
     source = "openai/openai-agents-python"
     version = "openai-agents 0.24.0"
-    read_on = "2026-11-22"
 
 
 class OpenaiTrimmer(_OfOpenaiAgents):

@@ -15,7 +15,6 @@ class OpenhandsCondenser(Condensing):
     """
 
     version = "openhands-sdk 1.58.0"
-    read_on = "2026-11-22"
     retries = 5
 
     max_size: Positive = SHIPPED

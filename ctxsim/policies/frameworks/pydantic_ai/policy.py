@@ -57,7 +57,6 @@ class _OfHarness(Policy, abstract=True):
     decides_by = "chars-total"
     source = "pydantic/pydantic-ai-harness"
     version = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
-    read_on = "2026-11-22"
 
 
 @dataclass

@@ -20,7 +20,6 @@ class OfStrands(Policy, abstract=True):
     decides_by = "strands"
     source = "strands-agents/sdk-python"
     version = "strands-agents 1.62.0"
-    read_on = "2026-11-22"
     retries = 1_000  # it retries until it can't reduce any more
 
     pin_first: int
