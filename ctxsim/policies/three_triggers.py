@@ -1,6 +1,5 @@
 """Three triggers in order of priority: a share of the window, a number of tokens, a number of messages."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.history import condense
@@ -22,8 +21,8 @@ class ThreeTriggers(Policy):
     family = "seeds"
     source = "document 004"
 
-    decides_by: ClassVar[str] = "output-only"
-    renamed: ClassVar[Mapping[str, str]] = {"trigger": "at"}
+    decides_by = "output-only"
+    renamed: ClassVar = {"trigger": "at"}
 
     only: Literal["all", "percentage", "tokens", "messages"] = "all"
     reducer: Literal["counting", "summarizing"] = "counting"

@@ -1,6 +1,5 @@
 """A budget in approximate tokens: the pruning of `char-budget`, by an estimate and the model's window."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ctxsim.policies.char_budget import prune
@@ -17,8 +16,8 @@ class TokenApproxBudget(Policy):
     family = "seeds"
     source = "document 002, phase 1"
 
-    decides_by: ClassVar[str] = "chars:ratio=3,unit=utf16"
-    renamed: ClassVar[Mapping[str, str]] = {"tokens": "budget"}
+    decides_by = "chars:ratio=3,unit=utf16"
+    renamed: ClassVar = {"tokens": "budget"}
 
     budget: Count = 32_000
     keep_tools: Count = 10

@@ -45,7 +45,7 @@ class ClaudeCode(Policy):
     version = "2.1.331"
     read_on = "2026-11"
     decides_by = "usage-tail:unit=utf16"
-    renamed: ClassVar[Mapping[str, str]] = {"bash_max_output_length": "bash_output_max_chars"}
+    renamed: ClassVar = {"bash_max_output_length": "bash_output_max_chars"}
 
     auto_compact_window: Count = 0
     autocompact_pct_override: Count = 0

@@ -1,6 +1,6 @@
 """opencode: a summary, and the newest messages that fit a quarter of the room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.history import condense, history_of, newly_asked, results_cut
@@ -28,7 +28,7 @@ class Opencode(Policy):
 
     source = "anomalyco/opencode"
     decides_by = "opencode"
-    renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
+    renamed: ClassVar = {"tail": "preserve_recent_tokens"}
 
     output: Count = SHIPPED
     input: Count = SHIPPED

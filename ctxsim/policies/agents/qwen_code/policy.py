@@ -1,6 +1,5 @@
 """Qwen Code: one summary replaces the whole history except a pending call and its results."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.history import condense, newly_asked, since_response
@@ -28,7 +27,7 @@ class QwenCode(Policy):
     source = "QwenLM/qwen-code"
     decides_by = "chars:ratio=4,unit=utf16"
 
-    renamed: ClassVar[Mapping[str, str]] = {
+    renamed: ClassVar = {
         "context_percentage_threshold": "auto_compact_threshold",
         "files": "max_recent_files_to_retain",
         "keep_recent": "tool_results_num_to_keep",

@@ -1,6 +1,5 @@
 """Roo Code: one summary replaces everything, or half of the messages are hidden."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ctxsim.policies.agents.shared.history import condense
@@ -26,7 +25,7 @@ class RooCode(Policy):
     decides_by = "tokenizer:factor=1.5"
     retries = 3
 
-    renamed: ClassVar[Mapping[str, str]] = {"auto_condense_percent": "auto_condense_context_percent"}
+    renamed: ClassVar = {"auto_condense_percent": "auto_condense_context_percent"}
 
     auto_condense_context: bool = True
     auto_condense_context_percent: Positive = SHIPPED
