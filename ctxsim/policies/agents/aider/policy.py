@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ctxsim.policies.agents.shared.history import condense, last_asked, newly_asked
+from ctxsim.policies.agents.shared.tools import fitting
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View, each_exchange
@@ -39,17 +40,13 @@ class Aider(Policy):
         split = self._split(done, budget)
         if split <= 4:
             split = len(done)
-        fits: list[Item] = []
-        left = (self.summarizer_tokens or self.sees.window) - 512
-        for exchange in done[:split]:
-            left -= self.sees.size_of(exchange)
-            # If all finished messages become one summary, its request holds all of them.
-            if left < 0 and split < len(done):
-                break
-            fits += exchange
+        old = [item for exchange in done[:split] for item in exchange]
+        room = (self.summarizer_tokens or self.sees.window) - 512
+        # If all finished messages become one summary, its request holds all of them.
+        count = fitting(map(self.sees.size_of, done[:split]), room) if split < len(done) else split
+        fits = [item for exchange in done[:count] for item in exchange]
         if not fits:
             return view
-        old = [item for exchange in done[:split] for item in exchange]
         reason = f"finished messages are over {budget:,} tokens"
         return condense(self, view, old, reason, self.summary_tokens, shown=fits) or view
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from ctxsim.policies.agents.shared.history import condense
-from ctxsim.policies.agents.shared.tools import ends_of, is_shell
+from ctxsim.policies.agents.shared.tools import ends_of, fitting, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -53,11 +53,6 @@ class ContinueCli(Policy):
 
     def _fitting(self, view: View) -> Sequence[Item]:
         """The items for the summariser: the oldest messages that fit beside its answer."""
-        left = self.sees.window - self._output
-        shown: list[Item] = []
-        for message in view.messages():
-            left -= self.sees.size_of(message)
-            if left < 0:
-                break
-            shown += message
-        return shown
+        messages = view.messages()
+        count = fitting(map(self.sees.size_of, messages), self.sees.window - self._output)
+        return [item for message in messages[:count] for item in message]

@@ -1,10 +1,9 @@
 """Kimi Code: the user's oldest and newest texts, and one summary."""
 
-from bisect import bisect_right
-from itertools import accumulate, dropwhile
+from itertools import dropwhile
 
 from ctxsim.policies.agents.shared.history import newest_texts, replaced
-from ctxsim.policies.agents.shared.tools import byte_length, ends_of, first_bytes, last_bytes
+from ctxsim.policies.agents.shared.tools import byte_length, ends_of, first_bytes, fitting, last_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -67,9 +66,9 @@ class KimiCode(Policy):
         if cut is view and all(item.synthetic for item in old):
             return None
         head = self.sees.estimator.head(self.sees.head)
-        sizes = [*accumulate(self.sees.size_of((item,)) for item in reversed(view))]
-        fitting = bisect_right(sizes, int((self._window - self._window // 8) * 0.85) - head)
-        shown = [*dropwhile(lambda item: item.kind == "tool_result", view[len(view) - fitting :])]
+        room = int((self._window - self._window // 8) * 0.85) - head
+        count = fitting((self.sees.size_of((item,)) for item in reversed(view)), room)
+        shown = [*dropwhile(lambda item: item.kind == "tool_result", view[len(view) - count :])]
         text = self.sees.summarize(shown or view, self.summary_tokens)
         if text is None:
             return None

@@ -4,7 +4,7 @@ A policy may replay another agent's recordings.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate, takewhile
 
@@ -90,10 +90,14 @@ def ends_of(text: str, head: int, tail: int, mark: str) -> str:
     return text[:head] + mark.format(left=f"{left:,}") + (text[-tail:] if tail else "")
 
 
+def fitting(sizes: Iterable[int], room: float) -> int:
+    """Return how many of these sizes, from the first on, fit a room together."""
+    return sum(1 for _ in takewhile(lambda size: size <= room, accumulate(sizes)))
+
+
 def rows_within(rows: Sequence[str], size: int) -> Sequence[str]:
     """Return the first rows that fit `size` bytes together, with a line feed between two."""
-    ends = takewhile(lambda end: end <= size + 1, accumulate(byte_length(row) + 1 for row in rows))
-    return rows[: sum(1 for _ in ends)]
+    return rows[: fitting((byte_length(row) + 1 for row in rows), size + 1)]
 
 
 def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:

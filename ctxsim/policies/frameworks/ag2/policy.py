@@ -1,5 +1,6 @@
 """AG2's limits on the number of events or tokens. Results whose call was cut off are removed too."""
 
+from ctxsim.policies.agents.shared.tools import fitting
 from ctxsim.policies.frameworks.chat import Message, counted, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
@@ -65,11 +66,8 @@ class Ag2TokenLimiter(_OfAg2):
         if sum(sizes) <= limit:
             return view
         first = int(events[0].role == "user")
-        start, size = len(events), sum(sizes[:first])
-        while start > first and (start == len(events) or size + sizes[start - 1] <= limit):
-            start -= 1
-            size += sizes[start]
-        kept = [*events[:first], *answerable(events[first:], start - first)]
+        newest = max(1, fitting(reversed(sizes[first:]), limit - sum(sizes[:first])))
+        kept = [*events[:first], *answerable(events[first:], max(0, len(events) - first - newest))]
         return only(view, kept, f"over {limit:,} tokens")
 
 

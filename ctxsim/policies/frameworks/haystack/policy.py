@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ctxsim.policies.agents.shared.history import in_place_of
+from ctxsim.policies.agents.shared.tools import fitting
 from ctxsim.policies.frameworks.chat import Message, counted, first_that, flat, items_of, messages, only, since_usage
 from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.view import View
@@ -99,11 +100,7 @@ class HaystackSliding(OfHaystack):
 
     def _first(self, groups: Sequence[Group], room: int) -> int:
         """Index of the first group that stays: the newest groups stay, up to the first that doesn't fit."""
-        first = len(groups)
-        while first > 0 and (size := counted(self.sees, groups[first - 1])) <= room:
-            room -= size
-            first -= 1
-        return first
+        return len(groups) - fitting((counted(self.sees, group) for group in reversed(groups)), room)
 
 
 def _note(message: Message) -> bool:

@@ -2,6 +2,7 @@
 
 from itertools import accumulate
 
+from ctxsim.policies.agents.shared.tools import fitting
 from ctxsim.policies.frameworks.chat import Message, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
@@ -63,9 +64,8 @@ class LlamaindexSummary(_OfLlamaindex):
 
     def before_call(self, view: View) -> View:
         found = messages(view)
-        start, left = len(found), self.budget()
-        while start and (left := left - self.sees.estimator.text(found[start - 1].text)) >= 0:
-            start -= 1
+        sizes = (self.sees.estimator.text(message.text) for message in reversed(found))
+        start = len(found) - fitting(sizes, self.budget())
         while start < len(found) and found[start].role != "user":
             start += 1
         old, reason = found[:start], f"over {self.budget():,} tokens"
