@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
@@ -23,6 +24,19 @@ def calls_in(message: Message) -> list[tuple[str, str, str]]:
     """Return the id, the tool and the arguments of each call in a message."""
     calls = message.get("tool_calls", ())
     return [(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls]
+
+
+def packed(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield groups of messages: the results that follow one response together, any other message alone."""
+    for answers, group in groupby(messages, lambda message: message["role"] == "tool"):
+        run = list(group)
+        yield from [run] if answers else ([message] for message in run)
+
+
+def without_head(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """Return the system message, if there is one, and the others. Most frameworks store them separately."""
+    cut = 1 if messages and messages[0]["role"] == "system" else 0
+    return list(messages[:cut]), list(messages[cut:])
 
 
 class Group(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.foreign.shapes import packed, without_head
+from ctxsim.policies.foreign.conversation import packed, without_head
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "Go."}

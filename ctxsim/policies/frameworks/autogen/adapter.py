@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in, packed, without_head
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
-from ctxsim.policies.foreign.shapes import packed, without_head
 from ctxsim.policies.foreign.shortener import Session
 
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.counting.estimators.serialized import handed
-from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in, without_head
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking
-from ctxsim.policies.foreign.shapes import without_head
 from ctxsim.policies.foreign.shortener import Session
 
 ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}

@@ -10,9 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxsim.counting.estimators.serialized import handed
-from ctxsim.policies.foreign.conversation import Message, call_of, calls_in
+from ctxsim.policies.foreign.conversation import Message, call_of, calls_in, packed, without_head
 from ctxsim.policies.foreign.framework import Framework, Scribe
-from ctxsim.policies.foreign.shapes import packed, without_head
 from ctxsim.policies.foreign.shortener import Answer, Context, Session
 from ctxsim.policies.policy import Stop
 
