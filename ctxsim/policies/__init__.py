@@ -191,9 +191,7 @@ def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], s
     if cls.agent and cls.ships and parameters.keys() & {"version", "model"}:
         version, model = parameters.pop("version", ""), parameters.pop("model", "")
         parameters = _as_shipped(cls, parameters, version, model)
-    own = parameters.pop("estimator", None)
-    if not own and estimator is None and cls.decides_by:
-        own = cls.decides_by
+    own = parameters.pop("estimator", "") or (cls.decides_by if estimator is None else "")
     return cls, name, parameters, open_estimator(own) if own else estimator
 
 

@@ -7,9 +7,8 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Container
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ctxsim.errors import ContractError, LabelError, one_line
@@ -84,23 +83,18 @@ class Watch:
     """The functions of shared modules, which must stay the same in a process that runs users' code."""
 
     def __init__(self) -> None:
-        self._modules = {name: importlib.import_module(name) for name in SHARED}
-        self._functions = {name: _functions(module) for name, module in self._modules.items()}
+        modules = map(importlib.import_module, SHARED)
+        self._before = [(one, {name: value for name, value in vars(one).items() if callable(value)}) for one in modules]
 
     def changed(self) -> str:
         """Return, in words, which shared module or function of it has been replaced; '' for none."""
-        for name, module in self._modules.items():
+        for name, (module, functions) in zip(SHARED, self._before, strict=True):
             if sys.modules.get(name) is not module:
                 return f"replaced the module {name}, which others use too"
-            now = vars(module)
-            for function, before in self._functions[name].items():
-                if now.get(function) is not before:
+            for function, before in functions.items():
+                if vars(module).get(function) is not before:
                     return f"replaced {name}.{function}, which others use too"
         return ""
-
-
-def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    return {name: value for name, value in vars(module).items() if callable(value)}
 
 
 def refuse(events: Container[str], what: str) -> None:

@@ -66,8 +66,7 @@ class RooCode(Policy):
         messages = view.messages()
         count = (len(messages) - 1) // 2 // 2 * 2
         old = {item.place for message in messages[1 : 1 + count] for item in message}
-        orphans = {item.place for item in view if item.answers in old}
-        gone = old | orphans
+        gone = old | {item.place for item in view if item.answers in old}
         if not gone:
             return view
         made = view.drop(gone, reason)

@@ -216,17 +216,13 @@ class LangchainSummarize(_Summarizing):
 
     def before_call(self, view: View) -> View:
         found = messages(view)
-        if not self._fires(found):
+        many = 0 < self.trigger_messages <= len(found)
+        # Without `trigger`, only the number of messages counts, if there is one.
+        counts_tokens = self.trigger or not self.trigger_messages
+        if not (many or (counts_tokens and max(self._size(found), self._last_reported(found)) >= self.threshold())):
             return view
         start = self._start(found, 0 if self.keep_tokens else self.keep, self.keep_tokens)
         return self._summarized(view, found, start, self.max_tokens, self.trim_tokens_to_summarize)
-
-    def _fires(self, found: Sequence[Message]) -> bool:
-        if self.trigger_messages and len(found) >= self.trigger_messages:
-            return True
-        if self.trigger_messages and not self.trigger:
-            return False
-        return max(self._size(found), self._last_reported(found)) >= self.threshold()
 
 
 class Deepagents(_Summarizing):
