@@ -8,17 +8,17 @@ from ctxsim.transcript import Item, Sizes
 from ctxsim.view import View
 
 
-def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns: int, reason: str) -> View:
-    """Return the view without old tool exchanges and, if `over` is still true, with only the last turns.
+def prune(view: View, size: Callable[[View], int], most: float, keep_tools: int, keep_turns: int, reason: str) -> View:
+    """Return the view without old tool exchanges and, if its size is still over `most`, with only the last turns.
 
     The last `keep_tools` results stay with the calls they answer. A turn starts with a user text.
     """
-    if not over(view):
+    if size(view) <= most:
         return view
     kept = view.partners(item.place for item in view.results[max(0, len(view.results) - keep_tools) :])
     old = view.partners(item.place for item in view.results) - kept
     view = view.drop(old, reason)
-    if not over(view):
+    if size(view) <= most:
         return view
     starts = [item.place for item in view if item.kind == "user"]
     if len(starts) <= keep_turns:
@@ -50,10 +50,8 @@ class CharBudget(Policy):
         self._units = Sizes(lambda item: 0 if item.kind == "tool_call" else length(item.text, "utf16"))
 
     def before_call(self, view: View) -> View:
-        def over(view: View) -> bool:
-            return sum(map(self._units, view)) > self.chars
-
-        return prune(view, over, self.keep_tools, self.keep_turns, f"over {self.chars:,} characters")
+        reason = f"over {self.chars:,} characters"
+        return prune(view, self._units.of, self.chars, self.keep_tools, self.keep_turns, reason)
 
 
 def cut(text: str, units: int) -> str:

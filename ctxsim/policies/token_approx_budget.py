@@ -28,8 +28,5 @@ class TokenApproxBudget(Policy):
 
     def before_call(self, view: View) -> View:
         limit = self.threshold()
-
-        def over(view: View) -> bool:
-            return self.sees.estimate(view) > limit
-
-        return prune(view, over, self.keep_tools, self.keep_turns, f"estimate over {limit:,.0f} tokens")
+        reason = f"estimate over {limit:,.0f} tokens"
+        return prune(view, self.sees.estimate, limit, self.keep_tools, self.keep_turns, reason)
