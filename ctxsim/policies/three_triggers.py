@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.shared.history import condense
 from ctxsim.policies.policy import Count, Policy, Positive, Share
-from ctxsim.transcript import Item
+from ctxsim.transcript import Head, Item
 from ctxsim.view import View
 
 Limit = Literal["percentage", "tokens", "messages"]
@@ -86,6 +86,4 @@ class ThreeTriggers(Policy):
     def _tokens(self, groups: list[list[Item]]) -> int:
         """The estimated tokens of these messages, as its tracking counts them: without the head."""
         items = [item for group in groups for item in group]
-        size = self.sees.size_of(items)
-        empty = type(self.sees.head)()
-        return self.sees.estimator.request(empty, size, items, self.sees.reported)
+        return self.sees.estimator.request(Head(), self.sees.size_of(items), items, self.sees.reported)
