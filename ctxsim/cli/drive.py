@@ -14,9 +14,9 @@ from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
+from ctxsim.live.confined import FILES, NETWORK, SOCKETS
 from ctxsim.live.differences import Amounts, compared
 from ctxsim.live.drive import Driven
-from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 from ctxsim.policies.installed import compared_with
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.doctor import Diagnosis

@@ -13,9 +13,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from ctxsim.live import seatbelt
-from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, Hold, enclose
-from ctxsim.live.landlock import restrict
-from ctxsim.live.own_root import enter, readable
+from ctxsim.live.confined import FILES, NETWORK, SOCKETS, Hold, enclose, enter, readable, restrict
 from ctxsim.safety.processes import end_group, end_with
 
 if TYPE_CHECKING:

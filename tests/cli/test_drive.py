@@ -15,8 +15,8 @@ from ctxsim.cli import drive
 from ctxsim.cli.drive import _compare, _tell, _tell_diagnosis
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
+from ctxsim.live.confined import FILES, NETWORK, SOCKETS
 from ctxsim.live.differences import Amounts, Comparison, Difference
-from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 from ctxsim.live.log import Entry
 from ctxsim.live.plan import Outcome
 

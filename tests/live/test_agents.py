@@ -15,7 +15,7 @@ from ctxsim.api.lists import listed
 from ctxsim.errors import UnknownName
 from ctxsim.live import agent as room
 from ctxsim.live.agent import Agent, agent_names, agent_problems, load_agent
-from ctxsim.live.enclosure import enclose
+from ctxsim.live.confined import enclose
 from ctxsim.live.faults import Faults
 from ctxsim.live.plan import Plan
 from ctxsim.live.run_plan import write_files
@@ -65,7 +65,7 @@ def test_settings_are_written_inside_its_own_folders(name: str, tmp_path: Path) 
 def test_inside_the_enclosure_there_is_no_network_and_nothing_stays_behind(tmp_path: Path) -> None:
     code = (
         "import os, socket, subprocess, sys\n"
-        "from ctxsim.live.enclosure import enclose\n"
+        "from ctxsim.live.confined import enclose\n"
         "if not enclose(): sys.exit(77)\n"
         "subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
         "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())\n"

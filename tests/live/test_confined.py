@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn")
 
 import ctxsim
 from ctxsim.errors import CtxsimError
-from ctxsim.live.enclosure import FILES
+from ctxsim.live.confined import FILES
 
 SPY = """
 import json, os, socket, sys

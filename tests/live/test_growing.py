@@ -11,7 +11,7 @@ from probed_agent import agent
 from samples import conversation
 
 from ctxsim.live.agent import Agent, Helper, Probing
-from ctxsim.live.enclosure import FILES
+from ctxsim.live.confined import FILES
 from ctxsim.live.exchange import Refusal, ToolCall
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.growing import SUMMARY, Growing, text_of

@@ -19,8 +19,7 @@ from ctxsim.live import seatbelt
 
 HELD = """
 import json, os, signal, subprocess, sys
-from ctxsim.live.landlock import restrict
-from ctxsim.live.own_root import readable
+from ctxsim.live.confined import readable, restrict
 work, spy = sys.argv[1:3]
 held = restrict(work, readable(os.environ["PATH"], [sys.executable, work + "/spy.py"]))
 print(json.dumps(held), flush=True)

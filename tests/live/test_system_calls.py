@@ -16,10 +16,8 @@ from typing import Any
 
 import pytest
 
-from ctxsim.live import enclosure, landlock, own_root
-from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, enclose
-from ctxsim.live.landlock import restrict
-from ctxsim.live.own_root import DEVICES, SETTINGS, SYSTEM, enter, readable
+from ctxsim.live import confined
+from ctxsim.live.confined import DEVICES, FILES, NETWORK, SETTINGS, SOCKETS, SYSTEM, enclose, enter, readable, restrict
 
 SYSCALLS = {
     444: "landlock_create_ruleset",
@@ -54,9 +52,8 @@ class Library:
 def library(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Library]:
     def made(**answers: int) -> Library:
         one = Library(answers)
-        for module in (enclosure, landlock, own_root):
-            monkeypatch.setattr(module.ctypes, "CDLL", lambda name, use_errno: one)
-            monkeypatch.setattr(module.sys, "platform", "linux")
+        monkeypatch.setattr(confined.ctypes, "CDLL", lambda name, use_errno: one)
+        monkeypatch.setattr(confined.sys, "platform", "linux")
         return one
 
     return made
@@ -114,8 +111,8 @@ def test_what_landlock_allows_of_each_path(library: Callable[..., Library], tmp_
     (tmp_path / "work").mkdir()
     (tmp_path / "file").write_text("x")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(landlock.os, "open", opening)
-        patch.setattr(landlock.os, "close", closing)
+        patch.setattr(confined.os, "open", opening)
+        patch.setattr(confined.os, "close", closing)
         assert restrict(str(tmp_path / "work"), [str(tmp_path / "file"), str(tmp_path / "none")])
     # EXECUTE 1, WRITE_FILE 2, READ_FILE 4, READ_DIR 8: folders are read, of a file no folder's right is asked for.
     assert found["/usr"] == 0b1101 == found["/proc"] and found[str(tmp_path / "file")] == 0b101
@@ -145,7 +142,7 @@ def test_a_restriction_that_is_refused_and_another_system(
     assert restrict(str(tmp_path), []) is False and refusing.of("prctl") == RIGHTS_GIVEN_UP[-1:]
     assert len(refusing.of("landlock_restrict_self")) == 3
     one = library(version=6)
-    monkeypatch.setattr(landlock.sys, "platform", "darwin")
+    monkeypatch.setattr(confined.sys, "platform", "darwin")
     assert restrict("/work", []) is False and enclose() == () and not one.calls
 
 
@@ -167,7 +164,7 @@ def test_the_child_goes_on_in_namespaces_of_its_own(
 ) -> None:  # fmt: skip
     one, asked = library(), []
     monkeypatch.setattr(os, "fork", lambda: 0)
-    monkeypatch.setattr(enclosure.fcntl, "ioctl", lambda made, number, data: asked.append((number, data)))
+    monkeypatch.setattr(confined.fcntl, "ioctl", lambda made, number, data: asked.append((number, data)))
     assert (enclose(lambda: True) if rooted else enclose()) == held
     # CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET.
     assert one.of("unshare") == [(0x00020000 | 0x10000000 | 0x20000000 | 0x40000000,)]
@@ -196,7 +193,7 @@ def test_the_parent_ends_as_its_child_does(
     monkeypatch.setattr(os, "waitpid", lambda child, options: (child, status) if options == 0 else (0, 0))
     monkeypatch.setattr(os, "_exit", exiting)
     monkeypatch.setattr(os, "kill", lambda child, number: sent.append((child, number)))
-    monkeypatch.setattr(enclosure.signal, "signal", lambda number, handler: handlers.update({number: handler}))
+    monkeypatch.setattr(confined.signal, "signal", lambda number, handler: handlers.update({number: handler}))
     with pytest.raises(SystemExit):
         enclose()
     assert ended == [code] and one.of("prctl") == [(1, signal.SIGKILL)]
@@ -274,9 +271,9 @@ def test_what_an_agent_needs_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     script = tmp_path / "mine" / "agent.py"
     script.write_text("")
     monkeypatch.setattr(Path, "home", lambda: home)
-    monkeypatch.setattr(own_root.sys, "path", [str(home), str(tmp_path / "mine"), "/nowhere/at/all"])
-    monkeypatch.setattr(own_root.sys, "prefix", "/opt/venv")
-    monkeypatch.setattr(own_root.sys, "base_prefix", "/python")
+    monkeypatch.setattr(confined.sys, "path", [str(home), str(tmp_path / "mine"), "/nowhere/at/all"])
+    monkeypatch.setattr(confined.sys, "prefix", "/opt/venv")
+    monkeypatch.setattr(confined.sys, "base_prefix", "/python")
     path = os.pathsep.join(
         str(tmp_path / one) for one in ("tools/bin", "shims/shims", "plain", "none", "home/.local/bin")
     )
@@ -284,7 +281,7 @@ def test_what_an_agent_needs_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     t = str(tmp_path)
     # With a folder of programs the one above it; no single name; of a home folder nothing, but what is in it.
     assert found == [
-        "/opt/venv", "/python", str(Path(own_root.__file__).parents[1]), f"{t}/mine", f"{t}/tools/bin",
+        "/opt/venv", "/python", str(Path(confined.__file__).parents[1]), f"{t}/mine", f"{t}/tools/bin",
         f"{t}/tools",
         f"{t}/shims/shims", f"{t}/shims", f"{t}/plain", f"{t}/home/.local/bin", f"{t}/home/.local", f"{t}/far/bin",
         f"{t}/far",

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ctxsim.live.enclosure import Hold
+from ctxsim.live.confined import Hold
 from ctxsim.live.plan import Plan
 from ctxsim.safety.processes import end_group
 

@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.live.enclosure import NETWORK
+from ctxsim.live.confined import NETWORK
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
 from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, Probed, ProbePlan, Sent
 from ctxsim.live.script import Wanted
