@@ -40,16 +40,15 @@ MOST_SESSIONS = 1_000
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 """The host names that a request may be addressed to. The host that is served is added to them."""
 
-_PATHS: tuple[tuple[Api, bool, re.Pattern[str]], ...] = (
-    ("chat", False, re.compile(r"/chat/completions$")),
-    ("responses", False, re.compile(r"/responses$")),
-    ("messages", False, re.compile(r"/messages$")),
-    ("gemini", False, re.compile(r"/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent)$")),
-    ("responses", True, re.compile(r"/responses/input_tokens$")),
-    ("messages", True, re.compile(r"/messages/count_tokens$")),
-    ("gemini", True, re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
-)
-"""For each pattern of a path, its API and whether it only counts tokens."""
+_PATHS: dict[Api, re.Pattern[str]] = {
+    "chat": re.compile(r"/chat/completions$"),
+    "responses": re.compile(r"/responses(?P<counts>/input_tokens)?$"),
+    "messages": re.compile(r"/messages(?P<counts>/count_tokens)?$"),
+    "gemini": re.compile(
+        r"/models/(?P<model>[^/:]+):(?:generateContent|(?P<stream>streamGenerateContent)|(?P<counts>countTokens))$"
+    ),
+}
+"""The paths of each API; with `counts` they only count tokens."""
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
@@ -75,11 +74,11 @@ def target_of(path: str) -> Target | None:
     """Return the target of a path; None if nothing is served there."""
     named = _SESSION.match(path)
     session = named["name"] if named else "default"
-    for api, only_counts, pattern in _PATHS:
+    for api, pattern in _PATHS.items():
         if found := pattern.search(path):
             groups = found.groupdict()
-            stream = groups["method"].startswith("stream") if groups.get("method") else None
-            return Target(api, session, groups.get("model", ""), stream, only_counts)
+            stream = bool(groups["stream"]) if api == "gemini" else None
+            return Target(api, session, groups.get("model", ""), stream, bool(groups.get("counts")))
     return None
 
 

@@ -29,7 +29,7 @@ CHAT: dict[str, Any] = {"model": "m", "messages": [TASK]}
         ("/v1beta/models/m-1:generateContent", Target("gemini", "default", "m-1", False)),
         ("/s/x/v1beta/models/m:streamGenerateContent", Target("gemini", "x", "m", True)),
         ("/v1/responses/input_tokens", Target("responses", "default", only_counts=True)),
-        ("/models/m:countTokens", Target("gemini", "default", "m", None, True)),
+        ("/models/m:countTokens", Target("gemini", "default", "m", False, True)),
         # A name of 64 characters at most, and the whole end of a path.
         (f"/s/{'n' * 64}/v1/messages", Target("messages", "n" * 64)),
         (f"/s/{'n' * 65}/v1/messages", Target("messages", "default")),
