@@ -4,6 +4,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ctxsim.errors import LabelError
 from ctxsim.simulator.provider import Provider
@@ -35,17 +36,13 @@ class Faults(msgspec.Struct, frozen=True):
 
     def over(self, provider: Provider) -> Provider:
         """Return a provider with the faults' factor on the usage that it reports."""
-        return msgspec.structs.replace(provider, usage_factor=(self.usage or 0) * provider.usage_factor)
+        return replace(provider, usage_factor=(self.usage or 0) * provider.usage_factor)
 
 
 def parse_faults(values: tuple[str, ...]) -> Faults:
     """Return the faults that the texts name, each in one of the forms of FORMS. Raises LabelError for any other."""
     read: Any = partial(msgspec.convert, strict=False)
-    limited: dict[int, Limited] = {}
-    broken: set[int] = set()
-    usage: float | None = 1.0
-    slow_s = 0.0
-    unpaired = False
+    made = Faults()
     for value in values:
         head, _, options = value.partition(":")
         name, at, step = head.partition("@")
@@ -53,17 +50,17 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
         try:
             if name == "429" and at:
                 given = dict(option.split("=") for option in options.split(",")) if options else {}
-                limited[read(step, Number)] = read(given, Limited)
+                made = replace(made, limited={**made.limited, read(step, Number): read(given, Limited)})
             elif name == "stream-error" and at and not options:
-                broken.add(read(step, Number))
+                made = replace(made, broken=made.broken | {read(step, Number)})
             elif key == "usage" and not options:
-                usage = None if amount == "none" else read(amount, Amount)
+                made = replace(made, usage=None if amount == "none" else read(amount, Amount))
             elif key == "slow" and not options:
-                slow_s = read(amount, Amount)
+                made = replace(made, slow_s=read(amount, Amount))
             elif value == "unpaired":
-                unpaired = True
+                made = replace(made, unpaired=True)
             else:
                 raise ValueError
         except ValueError:
             raise LabelError(f"fault '{value}' is none of: {FORMS}") from None
-    return Faults(limited, frozenset(broken), usage, slow_s, unpaired)
+    return made
