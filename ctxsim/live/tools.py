@@ -31,7 +31,7 @@ def tool_call(
     path = f"{folder}/{wanted.file}" if folder else wanted.file
     for name, template in preferred.items():
         if name in offered:
-            return name, json.dumps(_filled(template, path))
+            return name, json.dumps(template).replace("{file}", json.dumps(path)[1:-1])
     for names, value in ((SHELL, f"cat {path}"), (READ, path)):
         for tool in tools:
             key = next((name for name in names if name in tool.parameters), None)
@@ -45,15 +45,6 @@ def ending(tools: Sequence[Tool], ends: Mapping[str, Template], call_id: str) ->
     offered = {tool.name for tool in tools}
     found = [ToolCall(call_id, name, json.dumps(arguments)) for name, arguments in ends.items() if name in offered]
     return tuple(found[:1])
-
-
-def _filled(template: Any, path: str) -> Any:
-    """Return a template with the path put in at any depth."""
-    if isinstance(template, str):
-        return template.replace("{file}", path)
-    if isinstance(template, Mapping):
-        return {key: _filled(value, path) for key, value in template.items()}
-    return [_filled(value, path) for value in template] if isinstance(template, list) else template
 
 
 def _arguments(tool: Tool, key: str, value: str) -> dict[str, Any]:
