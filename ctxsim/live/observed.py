@@ -22,6 +22,7 @@ from ctxsim.live.session import ask
 from ctxsim.policies import Overflow, Policy, Spec
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, answer
+from ctxsim.readers.source import under
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import View
 
@@ -166,13 +167,8 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
     )
     told = tuple(f"{count} {what}" for what, count in notes.items() if count)
     ends = enumerate((found[-1].entry for found in steps), 1)
-    refused = {number: _message(entry) for number, entry in ends if entry.status != 200}
+    refused = {n: str(under(entry.response, "error", "message") or "") for n, entry in ends if entry.status != 200}
     return Observation(label, transcript, attempts, helpers, refused, told)
-
-
-def _message(entry: Entry) -> str:
-    error = entry.response.get("error")
-    return str(error.get("message", "")) if isinstance(error, dict) else ""
 
 
 def _preamble(first: Try) -> frozenset[str]:
