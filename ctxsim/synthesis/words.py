@@ -75,11 +75,9 @@ def fit(render: Callable[[str], str], words: list[str], target: int, count: Call
 
     Raises CtxsimError if the page alone is too long, the words are too few, or no ending gives exactly `target`.
     """
-    if count(render("")) > target or count(render(" ".join(words))) < target:
-        raise CtxsimError(
-            f"cannot synthesize {target} tokens: {count(render(''))} without prose, "
-            f"{count(render(' '.join(words)))} with all of it"
-        )
+    least, most = count(render("")), count(render(" ".join(words)))
+    if not least <= target <= most:
+        raise CtxsimError(f"cannot synthesize {target} tokens: {least} without prose, {most} with all of it")
     fitting = bisect_right(range(1, len(words) + 1), target, key=lambda n: count(render(" ".join(words[:n]))))
     for shorter in range(min(4, fitting + 1)):
         prose = " ".join(words[: fitting - shorter])
