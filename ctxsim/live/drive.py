@@ -15,7 +15,7 @@ from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import Agent
 from ctxsim.live.faults import Faults
 from ctxsim.live.log import Entry
-from ctxsim.live.plan import Outcome, Plan
+from ctxsim.live.plan import LOG, OUTCOME, SAID, Outcome, Plan
 from ctxsim.live.script import Script, script_of
 from ctxsim.safety.processes import environment, python, without_keys
 from ctxsim.simulator.provider import Provider
@@ -50,14 +50,7 @@ def shown_as(agent: Agent) -> str:
 
 
 def drive(
-    agent: Agent,
-    transcript: Transcript,
-    provider: Provider,
-    programs: str,
-    faults: Faults = Faults(),  # noqa: B008 - frozen
-    limit_s: float = 300.0,
-    *,
-    kept: Path,
+    agent: Agent, transcript: Transcript, provider: Provider, programs: str, faults: Faults, limit_s: float, kept: Path
 ) -> Driven:
     """Run an agent through a conversation, and return the requests it sent. `programs` is the agent's search path.
 
@@ -70,17 +63,16 @@ def drive(
     # A new folder with mode 0700: no other user can have put a file into it.
     with TemporaryDirectory(prefix="ctxsim-drive-", ignore_cleanup_errors=True) as work:
         plan = Plan(transcript, provider, agent, faults, work, programs, limit_s)
-        for folder in (plan.home, plan.project):
-            Path(folder).mkdir()
+        Path(plan.project).mkdir()
         for age, (name, text) in enumerate(reversed(script.files.items())):
             file = Path(plan.project, name)
             file.write_text(text, encoding="utf-8", errors="replace")
             # Agents use modification times: the file of each later result is one second newer.
             os.utime(file, (time.time() - age, time.time() - age))
         run_apart("run", plan)
-        outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
-        shutil.copyfile(plan.log, requests)
-        shutil.copyfile(Path(work, "output.txt"), said)
+        outcome = msgspec.json.decode(Path(work, OUTCOME).read_bytes(), type=Outcome)
+        shutil.copyfile(Path(work, LOG), requests)
+        shutil.copyfile(Path(work, SAID), said)
     entries = [msgspec.json.decode(line, type=Entry) for line in requests.read_bytes().splitlines()]
     if not any(entry.kind == "main" for entry in entries):
         last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:] or ["nothing"]

@@ -16,11 +16,15 @@ GEMINI_WINDOW = 1_048_576
 """The window, in tokens, that Gemini CLI assumes for every model."""
 
 
+LOG, OUTCOME, SAID = "requests.jsonl", "outcome.json", "output.txt"
+"""Names of a run's files: its requests, how it went, and what the agent printed."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """One driven run, ready to be run in a process of its own.
 
-    `work` is its folder, which holds `home`, `project` and the log. `path` is the agent's search path, and `limit_s`
-    the run's time limit in seconds.
+    `work` is its folder, which holds `home`, `project` and the files LOG, OUTCOME and SAID. `path` is the agent's
+    search path, and `limit_s` the run's time limit in seconds.
     """
 
     transcript: Transcript
@@ -42,16 +46,6 @@ class Plan(msgspec.Struct, frozen=True):
     def project(self) -> str:
         """The path of the agent's working folder, which holds the results as files."""
         return f"{self.work}/project"
-
-    @property
-    def log(self) -> str:
-        """The path of the file of requests."""
-        return f"{self.work}/requests.jsonl"
-
-    @property
-    def outcome(self) -> str:
-        """The path of the file of the outcome."""
-        return f"{self.work}/outcome.json"
 
     def fill(self, text: str, url: str, prompt: str = "") -> str:
         """Return a template's text with all placeholders replaced."""

@@ -43,7 +43,7 @@ def main(work: str, inside: str, parent: int) -> None:
 
     from ctxsim.live.app import Endpoint
     from ctxsim.live.log import Log
-    from ctxsim.live.plan import Plan
+    from ctxsim.live.plan import LOG, OUTCOME, Plan
     from ctxsim.live.probe.acp import prompted
     from ctxsim.live.probe.growing import Growing
     from ctxsim.live.probe.plan import ProbePlan
@@ -61,14 +61,10 @@ def main(work: str, inside: str, parent: int) -> None:
         session = Growing(plan)
     else:
         session = Session(script_of(plan.transcript), plan.provider, plan.faults, plan.agent, plan.project)
-
-    def over() -> bool:
-        return bool(session.over)
-
     began = time.monotonic()
     statuses: list[int | None] = []
     with (
-        Log(Path(plan.log)) as log,
+        Log(Path(plan.work, LOG)) as log,
         beside(Endpoint(lambda name: session, log, plan.faults.slow_s, token_hex(8))) as url,
     ):
         write_files(plan, url)
@@ -77,13 +73,13 @@ def main(work: str, inside: str, parent: int) -> None:
             if left <= 0:
                 statuses.append(None)
             elif session.by_protocol:
-                statuses.append(prompted(plan, url, prompt, left, over, hold))
+                statuses.append(prompted(plan, url, prompt, left, lambda: session.over, hold))
             else:
-                statuses.append(run(plan, url, prompt, number, left, grouped, over, hold))
+                statuses.append(run(plan, url, prompt, number, left, grouped, lambda: session.over, hold))
             if statuses[-1] is None:
                 break
     outcome = session.outcome(time.monotonic() - began, tuple(statuses), enclosed)
-    Path(plan.outcome).write_bytes(msgspec.json.encode(outcome))
+    Path(plan.work, OUTCOME).write_bytes(msgspec.json.encode(outcome))
 
 
 def write_files(plan: Plan, url: str) -> None:

@@ -46,9 +46,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     def run(probes: list[Any], given: dict[str, Value], one: Agent | None = None, **more: Any) -> Any:
         asked: list[Any] = []
 
-        def probe(agent: Agent, programs: str, given: Any, model: str, window: int, points: Any, **how: Any) -> Probed:
-            asked.append((points, {key: value for key, value in how.items() if value not in ("", False)}))
-            assert (programs, model, window) == ("/bin", more.get("model", "mock"), more.get("window", 272_000))
+        def probe(here: Situation, programs: str, given: Any, points: Any, **how: Any) -> Probed:
+            asked.append((points, {key: value for key, value in how.items() if value is not False}))
+            assert programs == "/bin"
+            assert (here.model, here.window) == (more.get("model", "mock"), more.get("window", 272_000))
             found = probes[len(asked) - 1]
             if isinstance(found, Exception):
                 raise found
@@ -112,7 +113,7 @@ def test_the_count_of_an_agent_that_counts_by_itself_is_met_less_closely(made: M
     done, asked = made([summed(50_000, 60_000)], {LIMIT: 60_000}, own)
     # 51,020 * 0.995 = 50,764.9 and 61,020 * 1.005 = 61,325.1.
     assert (done.lower, done.upper) == (50_764, 61_326)
-    assert asked == [((60_000, 244_800, 285_600), {"estimator": "tokenizer"})]
+    assert asked == [((60_000, 244_800, 285_600), {})]
 
 
 def test_a_limit_beside_the_first_request_is_known_once_that_was_sent(made: Made) -> None:
@@ -252,6 +253,11 @@ AT, OTHER, NEVER = Awaited("proactive", 60), Awaited("proactive", 90), Awaited("
 SEEN = Seen("proactive", (59, 60))
 
 
+def judged(seen: Seen, *asked: Any) -> Found:
+    """A verdict, of a value that is used as it is, without a cap and other keys, unless those are given."""
+    return verdict(seen, *asked, *("", False, ())[len(asked) - 3 :])
+
+
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -265,16 +271,16 @@ SEEN = Seen("proactive", (59, 60))
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_proactive_agent(asked: tuple[Any, ...], found: Found) -> None:
-    assert verdict(SEEN, *asked) == found
+    assert judged(SEEN, *asked) == found
 
 
 def test_what_is_said_of_one_that_never_compacts() -> None:
     seen = Seen("never")
-    assert verdict(seen, NEVER, NEVER, False, "", True) == "ignored"
-    assert verdict(seen, NEVER, AT, False) == "capped"
-    assert verdict(seen, AT, OTHER, False) == "never"
-    assert verdict(Seen("only after a refusal"), AT, OTHER, False) == "only after a refusal"
-    assert verdict(Seen("never", None, 7), AT, OTHER, False) == "unclear"
+    assert judged(seen, NEVER, NEVER, False, "", True) == "ignored"
+    assert judged(seen, NEVER, AT, False) == "capped"
+    assert judged(seen, AT, OTHER, False) == "never"
+    assert judged(Seen("only after a refusal"), AT, OTHER, False) == "only after a refusal"
+    assert judged(Seen("never", None, 7), AT, OTHER, False) == "unclear"
 
 
 # what a policy's formula expects

@@ -48,8 +48,8 @@ def numbers(probe: Growing) -> list[tuple[str, int, bool]]:
 def test_the_published_steps() -> None:
     assert (FINE, BEFORE, PAST, LEAP, AFTER) == (1_000, 4_000, 3_000, 2_000, 2)
     plan = ProbePlan(conversation("x"), Provider(), agent(), Faults(), "/w", "/bin", 10)
-    assert (plan.waypoints, plan.refuses, plan.single, plan.estimator, plan.late, plan.fine, plan.past) == (
-        (), 0, 0, "", False, 1_000, 3_000,
+    assert (plan.waypoints, plan.refuses, plan.single, plan.late, plan.fine, plan.past) == (
+        (), 0, 0, False, 1_000, 3_000,
     )  # fmt: skip
 
 
@@ -150,10 +150,11 @@ def test_an_agent_that_counts_by_itself_gets_larger_results(waypoint: int, size:
 
 
 def test_what_an_agent_decides_by_is_its_own_count_where_it_has_one(tmp_path: Path) -> None:
-    probe = growing(tmp_path, probing(counts="own"), waypoints=(9_000,), estimator="chars")
+    probe = growing(tmp_path, probing(counts="own"), waypoints=(9_000,))
     served = asked(probe, "x" * 400)
-    # 400 characters are 100 tokens by length, beside the schema's.
-    assert probe.sent[0].judged >= 100 > COUNT("x" * 400) and served.tokens == probe.sent[0].tokens
+    # The schema and the text, without what the vendor adds for each message and request.
+    own = COUNT("x" * 400) + sum(map(COUNT, served.asked.head.tools))
+    assert (probe.sent[0].judged, probe.sent[0].tokens) == (own, served.tokens)
 
 
 def test_a_request_over_the_limit_is_refused_until_it_compacts(tmp_path: Path) -> None:

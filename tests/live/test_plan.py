@@ -18,7 +18,6 @@ def test_every_place_of_a_template_is_filled() -> None:
     text = "{url} {window} {output} {share} {prompt} {home} {folder} {model} {other}"
     filled = "http://u 524288 4096 0.250000 Go. /w/home /w/project mock {other}"
     assert plan.fill(text, "http://u", "Go.") == filled
-    assert (plan.log, plan.outcome) == ("/w/requests.jsonl", "/w/outcome.json")
 
 
 def main(*tokens: int, refused: bool = False) -> list[Sent]:

@@ -16,6 +16,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Probing, agent_names, load_agent
 from ctxsim.live.probe.check import check_setting
 from ctxsim.live.probe.drive import probe, with_settings
+from ctxsim.live.probe.expected import Situation
 from ctxsim.live.probe.plan import Probed, Sent
 
 LIMIT = "model_auto_compact_token_limit"
@@ -63,7 +64,7 @@ def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
     stays = msgspec.structs.replace(
         agent(), command=(sys.executable, "-c", f"{PROGRAM}\nimport time; time.sleep(60)", "{prompt}")
     )
-    done = probe(stays, PATH, {}, "mock", 272_000, (), single=50_000)
+    done = probe(Situation(stays, "mock", 272_000), PATH, {}, (), single=50_000)
     assert done.seconds < 30
     assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
     assert all(one.reported == one.tokens for one in done.sent), "nothing is to be reached by usage"

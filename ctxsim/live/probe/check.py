@@ -89,9 +89,7 @@ class _Trial(NamedTuple):
         return {self.one.key: self.value, **self.beside}
 
     def run(self, waypoints: tuple[int, ...], **more: Any) -> Probed:
-        agent, model, window, _ = self.here
-        estimator = "tokenizer" if agent.probe.counts == "own" else ""
-        return probe(agent, self.programs, self.given, model, window, waypoints, estimator=estimator, **more)
+        return probe(self.here, self.programs, self.given, waypoints, **more)
 
 
 def check_setting(

@@ -12,6 +12,8 @@ from ctxsim.live.agent import Agent
 from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import Faults
+from ctxsim.live.plan import OUTCOME, SAID
+from ctxsim.live.probe.expected import Situation
 from ctxsim.live.probe.plan import Probed, ProbePlan
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, shown
@@ -24,19 +26,14 @@ LIMIT_S = 60.0
 
 
 def probe(
-    agent: Agent,
-    programs: str,
-    given: Mapping[str, Value],
-    model: str,
-    window: int,
-    waypoints: tuple[int, ...],
-    **more: Any,
+    here: Situation, programs: str, given: Mapping[str, Value], waypoints: tuple[int, ...], **more: Any
 ) -> Probed:
     """Run an agent with settings, given by key, and return what it sent.
 
-    `window` is declared for the model; `more` are the other fields of ProbePlan. Raises CtxsimError if the agent sends
-    no request of the conversation, or if a setting can't be written.
+    `more` are the other fields of ProbePlan. Raises CtxsimError if the agent sends no request of the conversation, or
+    if a setting can't be written.
     """
+    agent, model, window, _ = here
     told = with_settings(agent, given, model)
     provider = Provider(window=window, model=model)
     with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
@@ -44,12 +41,11 @@ def probe(
             Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, LIMIT_S,
             agent.probe.output, model, waypoints, **more,
         )  # fmt: skip
-        for folder in (plan.home, plan.project):
-            Path(folder).mkdir()
+        Path(plan.project).mkdir()
         run_apart("probe", plan)
-        probed = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Probed)
+        probed = msgspec.json.decode(Path(work, OUTCOME).read_bytes(), type=Probed)
         if not any(one.kind == "main" for one in probed.sent):
-            said = Path(work, "output.txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            said = Path(work, SAID).read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise CtxsimError(f"{agent.name} sent no request; it said: {' / '.join(said[-3:])[:300] or 'nothing'}")
     return probed
 

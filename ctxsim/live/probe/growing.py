@@ -50,7 +50,7 @@ class Growing:
         self._left = list(plan.waypoints)
         self._compacted = False
         self._calls_after = 0
-        self._estimator = open_estimator(plan.estimator) if plan.estimator else None
+        self._estimator = open_estimator("tokenizer") if self._probing.counts == "own" else None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:

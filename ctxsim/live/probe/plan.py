@@ -22,8 +22,8 @@ class Sent(msgspec.Struct, frozen=True):
     """One request: its kind, its tokens, and its answer.
 
     `tokens` is the count, `reported` is reported to the agent, and `judged` is what the agent decides by: `reported`,
-    or the count of the plan's estimator. `answered` is the size of the response, and `pending` that of the result that
-    it calls for, in tokens; `largest` is the size of the longest result in the request, in characters.
+    or the agent's own count. `answered` is the size of the response, and `pending` that of the result that it calls
+    for, in tokens; `largest` is the size of the longest result in the request, in characters.
     """
 
     kind: str
@@ -41,14 +41,13 @@ class ProbePlan(Plan, frozen=True):
 
     `waypoints` are the tokens around which requests grow by fine steps, ascending; the probe ends after the last one.
     A request of more than `refuses` tokens is refused (0: never). With `single` the probe is of one large result, of so
-    many characters. `estimator` counts for an agent that decides by its own count. `late`: usage gets its constant from
-    the second request on. Requests grow by `fine` tokens from `BEFORE` tokens before a waypoint to `past` after it.
+    many characters. `late`: usage gets its constant from the second request on. Requests grow by `fine` tokens from
+    `BEFORE` tokens before a waypoint to `past` after it.
     """
 
     waypoints: tuple[int, ...] = ()
     refuses: int = 0
     single: int = 0
-    estimator: str = ""
     late: bool = False
     fine: int = FINE
     past: int = PAST

@@ -44,13 +44,7 @@ def holds(seen: Seen, awaited: Awaited) -> bool:
 
 
 def verdict(
-    seen: Seen,
-    with_it: Awaited,
-    without: Awaited,
-    moves: bool,
-    taken: str = "",
-    capped: bool = False,
-    needs: Sequence[str] = (),
+    seen: Seen, with_it: Awaited, without: Awaited, moves: bool, taken: str, capped: bool, needs: Sequence[str]
 ) -> Found:
     """Return the verdict on a setting, given what is expected with it and without it.
 
