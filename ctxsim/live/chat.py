@@ -6,29 +6,11 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
+from ctxsim.live.exchange import Refusal, Reply, data, pieces
 
 VENDOR = "openai"
 CREATED = 1_700_000_000
 """The creation time of every response, in Unix seconds. It is constant, so that equal runs give equal bytes."""
-
-
-def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return the function of a request's tool, in a list; an empty list for a tool without one."""
-    function = tool.get("function")
-    return [tool_of(function, "parameters")] if isinstance(function, dict) else []
-
-
-def tool_of(function: dict[str, Any], key: str) -> Tool:
-    """Return a tool from its name and the JSON schema under `key`; a missing or invalid part counts as empty."""
-    schema = function.get(key)
-    schema = schema if isinstance(schema, dict) else {}
-    found, required = schema.get("properties"), schema.get("required")
-    return Tool(
-        str(function.get("name", "")),
-        found if isinstance(found, dict) else {},
-        tuple(name for name in required if isinstance(name, str)) if isinstance(required, list) else (),
-    )
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -6,20 +6,9 @@ Documentation: https://ai.google.dev/api/generate-content, https://ai.google.dev
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.live.chat import tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, data, pieces
-from ctxsim.readers.assembly.gemini import camel
+from ctxsim.live.exchange import Refusal, Reply, data, pieces
 
 VENDOR = "google"
-
-
-def tools_of(tool: dict[str, Any]) -> Iterator[Tool]:
-    """Yield the functions that a tool of a request declares."""
-    declared = camel(tool).get("functionDeclarations")
-    for function in declared if isinstance(declared, list) else []:
-        if isinstance(function, dict):
-            function = camel(function)
-            yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.errors import InputError
-from ctxsim.live.chat import tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, Used, data, items_of, pieces
+from ctxsim.live.exchange import Refusal, Reply, Used, data, items_of, pieces
 from ctxsim.readers.assembly.requests.bodies import caught
 from ctxsim.readers.source import under
 from ctxsim.readers.source.values import objects
 from ctxsim.simulator.ledger.request import HEAD
 
 VENDOR = "anthropic"
-
-
-def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return a request's tool, in a list."""
-    return [tool_of(tool, "input_schema")]
 
 
 def marks_of(body: dict[str, Any], end: int) -> dict[int, bool]:

@@ -8,17 +8,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from ctxsim.live.chat import CREATED, refusal, tool_of
-from ctxsim.live.exchange import Reply, Tool, data, pieces
+from ctxsim.live.chat import CREATED, refusal
+from ctxsim.live.exchange import Reply, data, pieces
 
 VENDOR = "openai"
 
-__all__ = ["VENDOR", "refusal", "stream", "tools_of", "whole"]
-
-
-def tools_of(tool: dict[str, Any]) -> list[Tool]:
-    """Return the function of a request's tool, in a list; an empty list for a tool that the vendor runs itself."""
-    return [tool_of(tool, "parameters")] if tool.get("type") == "function" else []
+__all__ = ["VENDOR", "refusal", "stream", "whole"]
 
 
 def whole(reply: Reply) -> dict[str, Any]:

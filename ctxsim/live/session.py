@@ -18,11 +18,12 @@ from ctxsim.live.faults import Faults
 from ctxsim.live.matching import History, Matched
 from ctxsim.live.plan import Outcome
 from ctxsim.live.script import Script
-from ctxsim.live.tools import ending, tool_call
+from ctxsim.live.tools import ending, tool_call, tools_of
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, answer, caught, ids
 from ctxsim.readers.assembly.requests.logged import Said
 from ctxsim.readers.source import under
+from ctxsim.readers.source.values import objects
 from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import HEAD, Request
@@ -271,8 +272,8 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool, known: Mapping
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
     may_call = not any(under(body, *place) in ("none", "NONE") for place in TOOL_CHOICES)
-    offered = (tool for tool in body.get("tools") or () if may_call and isinstance(tool, dict))
-    tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
+    entries = objects(body, "tools") if may_call else []
+    tools = tuple(tool for entry in entries for tool in tools_of(api, entry))
     head = Head("\n\n".join(held.system), tuple(held.tools))
     return Asked(api, model, stream, head, items, tools, text, tuple(held.said))
 

@@ -1,11 +1,15 @@
-"""Chooses a request's tool for a step's call: the recorded one or, if results lie in files, one that reads a file."""
+"""A request's tools, and the one for a step: the recorded one or, if results lie in files, one that reads a file."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxsim.live.exchange import Tool, ToolCall
 from ctxsim.live.script import Wanted
+from ctxsim.readers.assembly.gemini import camel
+from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.readers.source import under
+from ctxsim.readers.source.values import objects
 
 SHELL = ("command", "cmd", "script")
 """Names of the parameter that takes the command, in tools that run one."""
@@ -15,6 +19,32 @@ READ = ("file_path", "filePath", "absolute_path", "path", "target_file")
 
 Template = Mapping[str, Any]
 """A tool's arguments, with the placeholder `{file}` for the file's path."""
+
+
+SCHEMAS = ("parametersJsonSchema", "parameters", "inputSchema")
+"""Names of a tool's JSON schema in the APIs, in camel case; of several the first one holds."""
+
+
+def tools_of(api: Api, entry: dict[str, Any]) -> Iterator[Tool]:
+    """Yield the tools of an entry in a request's list of tools; none for one that the vendor runs itself.
+
+    A missing or invalid part of a tool counts as empty.
+    """
+    declared: Any = [entry]
+    if api == "chat":
+        declared = [entry.get("function")]
+    elif api == "gemini":
+        declared = camel(entry).get("functionDeclarations")
+    elif api == "responses" and entry.get("type") != "function":
+        return
+    for function in map(camel, objects(declared)):
+        schema = next((function[key] for key in SCHEMAS if key in function), None)
+        found, required = under(schema, "properties"), under(schema, "required")
+        yield Tool(
+            str(function.get("name", "")),
+            found if isinstance(found, dict) else {},
+            tuple(name for name in required if isinstance(name, str)) if isinstance(required, list) else (),
+        )
 
 
 def tool_call(

@@ -10,6 +10,8 @@ import pytest
 
 from ctxsim.live import chat, gemini, messages, responses
 from ctxsim.live.exchange import PIECE_CHARS, Refusal, Reply, Tool, ToolCall, Used, data, pieces
+from ctxsim.live.tools import tools_of
+from ctxsim.readers.assembly.requests.bodies import Api
 
 CALL = ToolCall("call_1", "read", '{"file": "a"}')
 REPLY = Reply("00000007", "m", "Look.", (CALL,), Used(1_000, 20, 600, 300))
@@ -62,27 +64,28 @@ READ = Tool("read", {"file": {"type": "string"}}, ("file",))
 
 
 @pytest.mark.parametrize(
-    ("shape", "tool", "found"),
+    ("api", "tool", "found"),
     [
-        (chat, {"type": "function", "function": {"name": "read", "parameters": SCHEMA}}, [READ]),
-        (chat, {"type": "function", "function": {"name": "read"}}, [Tool("read", {})]),
-        (chat, {"type": "function", "function": {"parameters": {"properties": [], "required": "file"}}},
+        ("chat", {"type": "function", "function": {"name": "read", "parameters": SCHEMA}}, [READ]),
+        ("chat", {"type": "function", "function": {"name": "read"}}, [Tool("read", {})]),
+        ("chat", {"type": "function", "function": {"parameters": {"properties": [], "required": "file"}}},
          [Tool("", {})]),
-        (chat, {"type": "custom"}, []), (chat, {"function": "read"}, []),
-        (responses, {"type": "function", "name": "read", "parameters": SCHEMA}, [READ]),
-        (responses, {"type": "web_search", "name": "read"}, []),
-        (messages, {"name": "read", "input_schema": SCHEMA}, [READ]), (messages, {"input_schema": 7}, [Tool("", {})]),
-        (gemini, {"functionDeclarations": [{"name": "read", "parameters": SCHEMA}, 7]}, [READ]),
+        ("chat", {"type": "custom"}, []), ("chat", {"function": "read"}, []),
+        ("responses", {"type": "function", "name": "read", "parameters": SCHEMA}, [READ]),
+        ("responses", {"type": "web_search", "name": "read"}, []),
+        ("messages", {"name": "read", "input_schema": SCHEMA}, [READ]),
+        ("messages", {"input_schema": 7}, [Tool("", {})]),
+        ("gemini", {"functionDeclarations": [{"name": "read", "parameters": SCHEMA}, 7]}, [READ]),
         # The newer form holds, where a declaration has both.
-        (gemini, {"functionDeclarations": [{"name": "read", "parameters": {}, "parametersJsonSchema": SCHEMA}]},
+        ("gemini", {"functionDeclarations": [{"name": "read", "parameters": {}, "parametersJsonSchema": SCHEMA}]},
          [READ]),
         # LiteLLM writes fields as the Python library does.
-        (gemini, {"function_declarations": [{"name": "read", "parameters_json_schema": SCHEMA}]}, [READ]),
-        (gemini, {"functionDeclarations": {"name": "read"}}, []), (gemini, {"googleSearch": {}}, []),
+        ("gemini", {"function_declarations": [{"name": "read", "parameters_json_schema": SCHEMA}]}, [READ]),
+        ("gemini", {"functionDeclarations": {"name": "read"}}, []), ("gemini", {"googleSearch": {}}, []),
     ],
 )  # fmt: skip
-def test_the_tools_that_a_request_offers(shape: ModuleType, tool: dict[str, Any], found: list[Tool]) -> None:
-    assert list(shape.tools_of(tool)) == found
+def test_the_tools_that_a_request_offers(api: Api, tool: dict[str, Any], found: list[Tool]) -> None:
+    assert list(tools_of(api, tool)) == found
 
 
 def test_whose_apis_they_are() -> None:
