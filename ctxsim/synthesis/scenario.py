@@ -15,7 +15,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.transcript import Call, Head, Item, Media, Needle, Transcript
+from ctxsim.transcript import Call, Head, Item, Kind, Media, Needle, Transcript
 
 
 class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,7 +150,7 @@ class Session:
 
     def user(self, text: str) -> int:
         """Add a user text, and return its place."""
-        return self._add(Item("user", len(self.items), self.message, text))
+        return self._add("user", self.message, text)
 
     def respond(self, text: str, tool: str = "", *arguments: str, call_id: str = "", thoughts: str = "") -> None:
         """Add a call with its response: reasoning and text if given, and a tool call for each of `arguments`. The id of
@@ -158,12 +158,11 @@ class Session:
         """
         start, message = len(self.items), self.message
         if thoughts:
-            self._add(Item("reasoning", start, message, thoughts))
+            self._add("reasoning", message, thoughts)
         if text:
-            self._add(Item("assistant", len(self.items), message, text))
+            self._add("assistant", message, text)
         for asked in arguments:
-            place = len(self.items)
-            self._add(Item("tool_call", place, message, asked, tool, None, call_id or f"call_{place}"))
+            self._add("tool_call", message, asked, tool, None, call_id or f"call_{len(self.items)}")
         self.calls.append(Call(start, len(self.items)))
 
     def result(self, *texts: str, media: tuple[Media, ...] = ()) -> int:
@@ -171,18 +170,17 @@ class Session:
         message = self.message
         called = [item for item in self.items[self.calls[-1].start :] if item.kind == "tool_call"]
         for one, text in zip(called, texts, strict=True):
-            place = len(self.items)
-            self._add(Item("tool_result", place, message, text, one.tool, one.place, one.call_id, media))
+            self._add("tool_result", message, text, one.tool, one.place, one.call_id, media)
         return len(self.items) - 1
 
-    def _add(self, item: Item) -> int:
+    def _add(self, kind: Kind, message: int, text: str, *more: Any) -> int:
         """Add an item, and return its place. Raises CtxsimError beyond MOST_CALLS or MOST_CHARS."""
-        self._said_chars += len(item.text)
+        self._said_chars += len(text)
         if len(self.calls) >= MOST_CALLS or self._said_chars > MOST_CHARS:
             raise CtxsimError(
                 f"synthesis.parameters ask for more than {MOST_CALLS:,} calls or {MOST_CHARS:,} characters"
             )
-        self.items.append(item)
+        self.items.append(Item(kind, len(self.items), message, text, *more))
         return len(self.items) - 1
 
     def transcript(self, head: Head) -> Transcript:
