@@ -178,15 +178,11 @@ def _preamble(first: Try) -> frozenset[str]:
 
 
 def _shown(one: Try, preamble: frozenset[str]) -> tuple[Shown, ...]:
-    shown = []
-    for item, match in one.pairs:
-        if match.place is None and (item.text in preamble or item.kind == "reasoning"):
-            continue
-        if match.state == "twice":
-            shown.append(Shown(None, item.text, SENT_TWICE))
-        else:
-            shown.append(Shown(match.place, item.text))
-    return tuple(shown)
+    return tuple(
+        Shown(None, item.text, SENT_TWICE) if match.state == "twice" else Shown(match.place, item.text)
+        for item, match in one.pairs
+        if match.place is not None or not (item.text in preamble or item.kind == "reasoning")
+    )
 
 
 def _call(recorded: Call, made: Try, preamble: frozenset[str]) -> Call:

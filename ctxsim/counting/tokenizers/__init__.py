@@ -115,8 +115,7 @@ def own_tokenizer(model: str) -> Tokenizer:
 
 def per_default(vocabulary: str) -> float:
     """Return the tokens of a vocabulary per token of o200k_base, as on recordings; 1 for one that wasn't measured."""
-    rate: float = _tables()["per_default"].get(vocabulary, 1.0)
-    return rate
+    return float(_tables()["per_default"].get(vocabulary, 1.0))
 
 
 def relative(model: str, other: str) -> float:

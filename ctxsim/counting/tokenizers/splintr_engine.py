@@ -85,8 +85,7 @@ class SplintrTokenizer:
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text; special tokens in it are ordinary text."""
-        ids: list[int] = self._engine.encode_ordinary(without_surrogates(text))
-        return ids
+        return list(self._engine.encode_ordinary(without_surrogates(text)))
 
     @property
     def vocabulary_sha256(self) -> str:

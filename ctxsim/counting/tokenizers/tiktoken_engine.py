@@ -46,8 +46,7 @@ class TiktokenTokenizer:
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text."""
-        ids: list[int] = self._encoding.encode_ordinary(without_surrogates(text))
-        return ids
+        return list(self._encoding.encode_ordinary(without_surrogates(text)))
 
     @property
     def vocabulary_sha256(self) -> str:

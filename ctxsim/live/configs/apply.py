@@ -28,10 +28,8 @@ class Change(msgspec.Struct, frozen=True):
         """The change as a unified diff; '' if nothing changes."""
         old = (self.before or b"").decode("utf-8").splitlines()
         new = self.after.decode("utf-8").splitlines()
-        name = str(self.path)
-        return "\n".join(
-            difflib.unified_diff(old, new, name if self.before is not None else "/dev/null", name, lineterm="")
-        )
+        old_name = "/dev/null" if self.before is None else str(self.path)
+        return "\n".join(difflib.unified_diff(old, new, old_name, str(self.path), lineterm=""))
 
 
 class Applied(msgspec.Struct, frozen=True):

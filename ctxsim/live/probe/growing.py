@@ -155,7 +155,6 @@ class Growing:
 
     def _asking(self, asked: Asked, tokens: int, size: int) -> Served:
         """Call the tool for the next result, after writing the result's file."""
-        name = f"{self.step:04}"
         text = text_of(self._plan.single // 4 if self._plan.single else size, self.step)
         wanted = Wanted("read", "{}", text, self.step, self.step)
         Path(self._plan.project, wanted.file).write_text(text, encoding="utf-8")
@@ -165,7 +164,7 @@ class Growing:
         found = tool_call(wanted, asked.tools, tools, self._plan.project)
         if found is None:
             return self._ended(asked, tokens)
-        call = ToolCall(f"call_{name}", *found)
+        call = ToolCall(f"call_{self.step:04}", *found)
         return self._served(asked, "main", tokens, "", (call,), self._counter.text(text))
 
     def _served(
