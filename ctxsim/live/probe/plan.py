@@ -80,11 +80,6 @@ class Probed(msgspec.Struct, frozen=True):
         return len(main) < 3 or main[-1] - main[0] > 2 * LEAP
 
     @property
-    def refusals(self) -> int:
-        """The number of the conversation's requests that were refused before it compacted."""
-        return sum(one.refused for one in self.sent[: self.fired] if one.kind == "main")
-
-    @property
     def most(self) -> int:
         """The size of the conversation's largest accepted request, in reported tokens."""
         return max((one.reported for one in self.sent if one.kind == "main" and not one.refused), default=0)
@@ -95,9 +90,10 @@ class Probed(msgspec.Struct, frozen=True):
         Agents decide by the tokens they are about to send, by the usage of the last step (with `turns` only at the end
         of a run), or by the request that they send beside the one for a summary.
         """
-        if self.fired is None or self.refusals:
+        before = self.sent[: self.fired]
+        if self.fired is None or any(one.refused for one in before):
             return None
-        main = [one for one in self.sent[: self.fired] if one.kind == "main" and not (turns and one.pending)]
+        main = [one for one in before if one.kind == "main" and not (turns and one.pending)]
         if decides == "beside":
             # Requests sent at the same time arrive in any order. One that the summary's request contains came first.
             later = [one for one in self.sent[self.fired :] if one.kind == "main"][:1]
@@ -109,5 +105,5 @@ class Probed(msgspec.Struct, frozen=True):
             # The usage reported with the last response may have leapt; the decision before was made without it.
             held = min([last.judged, *(one.judged + one.answered + one.pending for one in main[-2:-1])])
             return held if len(main) > 1 else 0, last.judged + last.answered + last.pending
-        before = main[-2].judged + main[-2].answered if len(main) > 1 else 0
-        return (before, last.judged + last.answered) if decides == "usage" else (before, last.judged)
+        lower = main[-2].judged + main[-2].answered if len(main) > 1 else 0
+        return lower, last.judged + (last.answered if decides == "usage" else 0)
