@@ -8,7 +8,6 @@ from typing import Any
 
 from ctxsim.live.exchange import Refusal, Reply, data, pieces
 
-VENDOR = "openai"
 CREATED = 1_700_000_000
 """The creation time of every response, in Unix seconds. It is constant, so that equal runs give equal bytes."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from ctxsim.live.exchange import Refusal, Reply, data, pieces
 
-VENDOR = "google"
-
 
 def whole(reply: Reply) -> dict[str, Any]:
     """Return the response body."""

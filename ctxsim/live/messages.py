@@ -14,8 +14,6 @@ from ctxsim.readers.source import under
 from ctxsim.readers.source.values import objects
 from ctxsim.simulator.ledger.request import HEAD
 
-VENDOR = "anthropic"
-
 
 def marks_of(body: dict[str, Any], end: int) -> dict[int, bool]:
     """Return the positions that a valid request marks for the cache, oldest first, and whether each for an hour.

@@ -11,9 +11,7 @@ from typing import Any
 from ctxsim.live.chat import CREATED, refusal
 from ctxsim.live.exchange import Reply, data, pieces
 
-VENDOR = "openai"
-
-__all__ = ["VENDOR", "refusal", "stream", "whole"]
+__all__ = ["refusal", "stream", "whole"]
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -34,6 +34,9 @@ from ctxsim.transcript import Call, Head
 
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 
+VENDORS: Mapping[Api, str] = {"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "google"}
+"""The vendors whose rules hold if no other is named."""
+
 SUMMARY_TOKENS = 800
 """The size of a summary in tokens, about what agents ask for."""
 
@@ -175,7 +178,7 @@ class Session:
     def _llm_for(self, asked: Asked) -> Kernel:
         if self._llm is None:
             if self._provider.vendor == "none":
-                self._provider = msgspec.structs.replace(self._provider, vendor=SHAPES[asked.api].VENDOR)
+                self._provider = msgspec.structs.replace(self._provider, vendor=VENDORS[asked.api])
             self._llm = Kernel(self._provider, self._counter, asked.head, Frames(self._provider, self._counter))
         return self._llm
 

@@ -10,6 +10,7 @@ import pytest
 
 from ctxsim.live import chat, gemini, messages, responses
 from ctxsim.live.exchange import PIECE_CHARS, Refusal, Reply, Tool, ToolCall, Used, data, pieces
+from ctxsim.live.session import VENDORS
 from ctxsim.live.tools import tools_of
 from ctxsim.readers.assembly.requests.bodies import Api
 
@@ -88,11 +89,6 @@ def test_the_tools_that_a_request_offers(api: Api, tool: dict[str, Any], found: 
     assert list(tools_of(api, tool)) == found
 
 
-def test_whose_apis_they_are() -> None:
-    vendors = {shape.__name__.rpartition(".")[2]: shape.VENDOR for shape in (chat, responses, messages, gemini)}
-    assert vendors == {"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "google"}
-
-
 # OpenAI Chat Completions
 
 CHAT_CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": '{"file": "a"}'}}
@@ -101,6 +97,10 @@ CHAT_USAGE = {
     "prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300},
     "completion_tokens_details": {"reasoning_tokens": 0},
 }  # fmt: skip
+
+
+def test_whose_apis_they_are() -> None:
+    assert VENDORS == {"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "google"}
 
 
 def test_chat_whole() -> None:

@@ -19,7 +19,7 @@ from ctxsim.live.confined import NETWORK
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
 from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, Probed, ProbePlan, Sent
 from ctxsim.live.script import Wanted
-from ctxsim.live.session import OVER, REMEMBERED, SHAPES, Served, ask
+from ctxsim.live.session import OVER, REMEMBERED, VENDORS, Served, ask
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.simulator.ledger.frames import Frames
@@ -91,7 +91,7 @@ class Growing:
 
     def _tokens(self, asked: Asked) -> int:
         if self._frames is None:
-            provider = msgspec.structs.replace(self._plan.provider, vendor=SHAPES[asked.api].VENDOR)
+            provider = msgspec.structs.replace(self._plan.provider, vendor=VENDORS[asked.api])
             self._frames = Frames(provider, self._counter)
         return Request(self._frames, asked.head).become(asked.items)
 
@@ -115,7 +115,7 @@ class Growing:
         reported = tokens + self._added
         if self._plan.refuses and reported > self._plan.refuses and not self._compacted:
             self.sent.append(Sent("main", tokens, reported, judged, True))
-            wording = load_vendor(SHAPES[asked.api].VENDOR).overflow.message
+            wording = load_vendor(VENDORS[asked.api]).overflow.message
             said = wording.format(tokens=reported, window=self._plan.refuses)
             return Served("main", 0, asked, tokens, None, Refusal("overflow", said), None)
         self.step += 1
