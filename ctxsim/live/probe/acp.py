@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.live.confined import Hold
 from ctxsim.live.plan import Plan
 from ctxsim.safety.processes import end_group
@@ -65,10 +66,7 @@ def _ask(process: subprocess.Popen[str], number: int, method: str, params: dict[
     _send(process, {"id": number, "method": method, "params": params})
     assert process.stdout is not None
     for line in process.stdout:
-        try:
-            said = json.loads(line)
-        except ValueError:
-            continue
+        said = parsed(line)
         if not isinstance(said, dict):
             continue
         if "method" in said and "id" in said:
