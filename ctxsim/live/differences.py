@@ -94,8 +94,7 @@ def _differences(theirs: View, ours: View, originals: dict[int, str], counter: C
     for place in sorted(agent.keys() | policy.keys()):
         first, second = agent.get(place), policy.get(place)
         if first is None or second is None or not _alike(first, second, originals.get(place, ""), counter):
-            sizes = [counter.item(item) if item else 0 for item in (first, second)]
-            sent = f"{_sent('agent', first, sizes[0])}, {_sent('policy', second, sizes[1])}"
+            sent = f"{_sent('agent', first, counter)}, {_sent('policy', second, counter)}"
             item = first or second
             yield f"item {place} ({item.tool or item.kind if item else ''}): {sent}"
     made = [sum(item.synthetic and item.kind == "summary" for item in view) for view in (theirs, ours)]
@@ -117,5 +116,5 @@ def _alike(first: Item, second: Item, original: str, counter: Counter) -> bool:
     return apart <= max(LEAST_TOKENS, LEAST_SHARE * max(kept)) and abs(others[0] - others[1]) <= OWN_WORDS
 
 
-def _sent(who: str, item: Item | None, tokens: int) -> str:
-    return f"{who} sends {tokens:,} tokens" if item else f"{who} leaves it out"
+def _sent(who: str, item: Item | None, counter: Counter) -> str:
+    return f"{who} sends {counter.item(item):,} tokens" if item else f"{who} leaves it out"

@@ -152,9 +152,7 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
             history.answered(entry.step, made)
             replies[entry.step] = made
     if not tries:
-        raise CtxsimError(
-            f"{label}: no request got an answer of the script; all were refused with 429 or came after its end"
-        )
+        raise CtxsimError(f"{label}: no request of the script was answered: all got 429 or came after its end")
     steps = [tries[step] for step in sorted(tries)]
     preamble = _preamble(next(iter(tries.values()))[0])
     attempts = tuple(tuple(_shown(one, preamble) for one in found) for found in steps)

@@ -56,7 +56,7 @@ def lived(path: Path, compacts: bool, refused: bool = False) -> tuple[Observatio
 def test_an_agent_that_was_only_refused_is_told(tmp_path: Path) -> None:
     _, entries = lived(tmp_path / "log.jsonl", compacts=False)
     refused = [msgspec.structs.replace(entries[0], status=429)]
-    with pytest.raises(CtxsimError, match=r"^observed:mine: no request got an answer"):
+    with pytest.raises(CtxsimError, match=r"^observed:mine: no request of the script was answered"):
         observe("observed:mine", script_of(sample()), refused)
 
 
