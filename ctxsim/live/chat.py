@@ -71,9 +71,6 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
-    """Return the tokens as the vendor reports them: of the prompt, of its parts read from and written to the cache, and
-    of the output.
-    """
     used = reply.used
     return {"usage": {
         "prompt_tokens": used.input,

@@ -47,8 +47,7 @@ class TransformersTokenizer:
         encoded = self._fast(
             texts, add_special_tokens=False, split_special_tokens=True, return_attention_mask=False, verbose=False
         )
-        found: list[list[int]] = encoded["input_ids"]
-        return found
+        return list(encoded["input_ids"])
 
     @cached_property
     def vocabulary_sha256(self) -> str:
