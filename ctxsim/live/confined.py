@@ -1,4 +1,5 @@
-"""What confines a driven agent on Linux, without privileges: namespaces with a root of its own, or else Landlock.
+"""What confines a driven agent, without privileges: on Linux namespaces with a root of its own, or else Landlock; on
+macOS `sandbox-exec`.
 
 The root has programs to read, the agent's folder to write, and nothing else of this machine: no home, no sockets of
 services, no other process in /proc.
@@ -7,6 +8,7 @@ services, no other process in /proc.
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -51,6 +53,9 @@ _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 
 """All access rights to files, as bits, by the first version of Landlock's interface that has them."""
 _SIGNALS_AND_SOCKETS, _FROM = 0b11, 6
 """Flags that forbid abstract sockets and signals to the outside, and the first version that has them."""
+
+_SANDBOX = "sandbox-exec"
+_SANDBOX_DEVICES = ("null", "zero", "random", "urandom", "dtracehelper", "tty")
 
 
 def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
@@ -209,6 +214,34 @@ def _allow(rules: int, path: str, what: int) -> None:
             _libc().syscall(_ADD, rules, _BENEATH, rule, ctypes.c_uint32(0))
         finally:
             os.close(handle)
+
+
+def has_sandbox() -> bool:
+    """Return whether this system has `sandbox-exec` of macOS. It still ships; Apple names no successor."""
+    return sys.platform == "darwin" and shutil.which(_SANDBOX) is not None
+
+
+def sandboxed(command: Sequence[str], work: str, readable: Iterable[str]) -> list[str]:
+    """Return the command that runs another one confined: it reads only programs and these paths, writes only `work`,
+    and connects only to this machine. Rule: sandbox-exec(1); a later rule overrides an earlier one.
+    """
+    paths = " ".join(f"(subpath {_quoted(path)})" for path in (work, *readable))
+    devices = " ".join(f'(literal "/dev/{name}")' for name in _SANDBOX_DEVICES)
+    profile = (
+        "(version 1) (allow default)"
+        ' (deny file-read* (subpath "/Users") (subpath "/Volumes") (subpath "/private"))'
+        " (allow file-read-metadata)"
+        ' (allow file-read* (subpath "/private/etc") (subpath "/private/var/db") (subpath "/private/var/select"))'
+        f" (allow file-read* {paths})"
+        f" (deny file-write*) (allow file-write* (subpath {_quoted(work)}) {devices})"
+        ' (deny network*) (allow network* (local ip "localhost:*") (remote ip "localhost:*"))'
+    )
+    return [_SANDBOX, "-p", profile, *command]
+
+
+def _quoted(path: str) -> str:
+    """Return a path in the profile's language, with links resolved, since rules apply to a link's target."""
+    return json.dumps(str(Path(path).resolve()), ensure_ascii=False)
 
 
 def _give_up_rights() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from ctxsim.live import seatbelt
-from ctxsim.live.confined import FILES, NETWORK, SOCKETS, Hold, enclose, enter, readable, restrict
+from ctxsim.live import confined
+from ctxsim.live.confined import FILES, NETWORK, SOCKETS, Hold, enclose
 from ctxsim.safety.processes import end_group, end_with
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def main(work: str, inside: str, parent: int) -> None:
     """Run the plan from stdin in `work`, and write its outcome there; `inside` is its path in a root of the agent's."""
     asked = sys.stdin.buffer.read()
     told = json.loads(asked)
-    shown = readable(told["path"], told["agent"]["command"] + told["agent"]["probe"]["acp"])
+    shown = confined.readable(told["path"], told["agent"]["command"] + told["agent"]["probe"]["acp"])
     # This comes before imports that start threads.
-    enclosed = enclose(lambda: enter(work, inside, shown))
+    enclosed = enclose(lambda: confined.enter(work, inside, shown))
     moved = FILES in enclosed
-    if not moved and restrict(work, shown):
+    if not moved and confined.restrict(work, shown):
         enclosed += (FILES,)
     grouped = NETWORK in enclosed
     if not grouped:
@@ -54,8 +54,8 @@ def main(work: str, inside: str, parent: int) -> None:
     plan = msgspec.json.decode(asked, type=ProbePlan if "waypoints" in told else Plan)
     plan = msgspec.structs.replace(plan, work=inside if moved else work)
     hold: Hold = list
-    if seatbelt.there():
-        enclosed, hold = (NETWORK, FILES, SOCKETS), partial(seatbelt.held, work=work, readable=shown)
+    if confined.has_sandbox():
+        enclosed, hold = (NETWORK, FILES, SOCKETS), partial(confined.sandboxed, work=work, readable=shown)
     session: Any
     if isinstance(plan, ProbePlan):
         session = Growing(plan)

@@ -15,7 +15,7 @@ from project import ROOT
 
 import ctxsim
 from ctxsim.errors import CtxsimError
-from ctxsim.live import seatbelt
+from ctxsim.live.confined import has_sandbox, sandboxed
 
 HELD = """
 import json, os, signal, subprocess, sys
@@ -114,10 +114,10 @@ def test_a_drive_without_namespaces_is_held_by_it(tmp_path: Path, monkeypatch: p
 def test_the_profile_of_macos_names_what_is_shown(tmp_path: Path) -> None:
     """That a Mac takes it was not tried: none was at hand."""
     (tmp_path / 'a "quoted"').mkdir()
-    command = seatbelt.held(["agent", "-x"], str(tmp_path), [str(tmp_path / 'a "quoted"')])
+    command = sandboxed(["agent", "-x"], str(tmp_path), [str(tmp_path / 'a "quoted"')])
     assert command[:2] == ["sandbox-exec", "-p"] and command[3:] == ["agent", "-x"]
     profile = command[2]
     assert profile.count("(") == profile.count(")") and 'a \\"quoted\\"")' in profile
     deny, allow = profile.index("(deny file-write*)"), profile.index("(allow file-write*")
     assert deny < allow < profile.index("(deny network*)") < profile.index("(allow network*")
-    assert seatbelt.there() == (sys.platform == "darwin")
+    assert has_sandbox() == (sys.platform == "darwin")
