@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from ctxsim.live.plan import Plan
 
 _ENDS_GROUP = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
-"""Code of a process that waits for the run's end, then kills the agent's group. Used where there is no namespace."""
+"""Code of a process that waits for the run's end, for whatever reason, then kills the agent's group. Used where there
+is no namespace.
+"""
 
 LINGER_S = 1.0
 """Seconds that an agent with nothing more to do gets to end by itself."""
@@ -107,7 +109,9 @@ def run(
             hold(filled), cwd=plan.project, env=plan.environment(url, prompt), stdout=output, stderr=output,
             stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        watch = None if grouped else watched(process.pid)
+        watch = None if grouped else subprocess.Popen(
+            [sys.executable, "-I", "-c", _ENDS_GROUP, str(process.pid)], stdin=subprocess.PIPE, start_new_session=True
+        )  # fmt: skip
         try:
             if process.stdin:
                 process.stdin.write(prompt.encode("utf-8", "replace"))
@@ -126,13 +130,6 @@ def run(
             if watch is not None:
                 watch.kill()
                 watch.communicate()
-
-
-def watched(group: int) -> subprocess.Popen[bytes]:
-    """Start a process that kills a group once this process has ended, for whatever reason, and return it."""
-    return subprocess.Popen(
-        [sys.executable, "-I", "-c", _ENDS_GROUP, str(group)], stdin=subprocess.PIPE, start_new_session=True
-    )
 
 
 if __name__ == "__main__":
