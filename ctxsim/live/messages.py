@@ -52,17 +52,15 @@ def stream(reply: Reply) -> Iterator[bytes]:
     used = reply.used
     start = {**_around(reply), "content": [], "stop_reason": None, "usage": {**_usage(used), "output_tokens": 0}}
     yield _event("message_start", message=start)
-    index = 0
     if reply.text:
         yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
         for text in pieces(reply.text):
             yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
         yield _event("content_block_stop", index=0)
-        index = 1
     if reply.broken:
         yield _event("error", error={"type": "overloaded_error", "message": "Overloaded"})
         return
-    for number, call in enumerate(reply.calls, index):
+    for number, call in enumerate(reply.calls, 1 if reply.text else 0):
         block = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
         yield _event("content_block_start", index=number, content_block=block)
         for text in pieces(call.arguments or "{}"):
