@@ -19,6 +19,7 @@ from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.counting.tokenizers import DATED, bare
 from ctxsim.errors import unknown
 from ctxsim.results import Run
+from ctxsim.results.run_info import NOTHING, is_as_set
 
 Goal = Literal["dollars", "kept", "tokens", "window"]
 
@@ -35,9 +36,6 @@ SETTLED = 0.6
 
 NAMED = 0.1
 """An answer in at least this share of the resamples is named if none is settled."""
-
-EDITS = "The policy edits history"
-"""The beginning of the caveat on bound thinking."""
 
 BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2"
 """Models that bind thinking to the prefix before it."""
@@ -75,12 +73,14 @@ class Advice(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def advise(run: Run, goal: str = "dollars") -> Advice | None:
-    """Return which policy to take for a goal; None if only bounds ran. Raises UnknownName for an unknown goal."""
+    """Return which policy to take for a goal; None if only keep-all and bounds ran. Raises UnknownName for an unknown
+    goal.
+    """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
     found = figures_of(run)
     labels = candidates(found)
-    if not [label for label in labels if label != found.nothing]:
+    if {*labels} <= {NOTHING}:
         return None
     amount = found.amount(goal)
     seen = _seen(found, labels, amount)
@@ -237,7 +237,9 @@ def off_recorded(run: Run) -> float | None:
 
 
 def _of_thinking(run: Run, take: str) -> list[str]:
-    """Caveats on thinking under a policy, as lines of the verdict; none if history isn't edited."""
+    """Caveats on thinking under a policy, as lines of the verdict; none if history isn't edited, or by the recorded
+    agent itself, unless that is refused.
+    """
     rows = run.of(take)
     refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
     if refused:
@@ -247,6 +249,10 @@ def _of_thinking(run: Run, take: str) -> list[str]:
         ]
     if dropped:
         return [f"Thinking that follows edits is dropped: {dropped:,} tokens are lost."]
-    if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"{EDITS}. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
+    bound = any(values.get("vendor") == "anthropic" for values in run.info.providers)
+    if bound and rows.compactions.sum() and not is_as_set(take):
+        return [
+            f"The policy edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider "
+            "thinking."
+        ]
     return []

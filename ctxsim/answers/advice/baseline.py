@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice import advice as rule
-from ctxsim.answers.advice.advice import EDITS, Advice
+from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.figures import Figures
-from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, given_in
 from ctxsim.policies.agents.given import parameters_of
@@ -113,11 +112,10 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     # The policy for builders is chosen over all sessions only.
     whole = None if agent else rule.advise(run, goal)
     own = AsSetRun(run, baseline, agent)
-    found = rule.advise(own, goal) or _only(own, goal)
-    # An agent's edits of its own history need no caveat on thinking; refusals do.
-    caveats = tuple(line for line in found.caveats if not line.startswith(EDITS))
+    found = rule.advise(own, goal)
+    assert found is not None  # the row as set is a candidate
     return AsSetAdvice(
-        **msgspec.structs.asdict(msgspec.structs.replace(found, caveats=caveats)),
+        **msgspec.structs.asdict(found),
         recorders=own.recorders, tried=tuple(own.labels[1:]),
         builders=whole.take if whole and _better(whole.take, found.take, found.amount) else None,
     )  # fmt: skip
@@ -127,10 +125,3 @@ def _better(figures: Figures, take: Figures, amount: str) -> bool:
     """Whether a policy that users can't set is clearly cheaper."""
     theirs, ours = figures.size(amount), take.size(amount) or 0.0
     return not is_as_set(figures.policy) and theirs is not None and theirs < (1 - HARDLY) * ours
-
-
-def _only(own: AsSetRun, goal: str) -> Advice:
-    """The advice if nothing was tried beside the row as set."""
-    found, off = figures_of(own), rule.off_recorded(own)
-    figures = found.all[own.baseline]
-    return Advice(goal, found.amount(goal), figures, nothing=figures, off_recorded=off, caveats=own.caveats)

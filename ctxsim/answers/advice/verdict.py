@@ -99,7 +99,7 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
         parts.append("Replayed with default settings; --settings reads yours.")
     if unknown := take.transcripts - len(advice.recorders):
         parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
-    if advice.tried or advice.sampled or advice.ahead is not None:
+    if advice.tried:
         parts.append(_how_sure(advice))
     return " ".join(parts)
 

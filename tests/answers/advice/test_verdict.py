@@ -146,7 +146,12 @@ CASES: dict[str, Advice] = {
     "nothing was tried, by two agents": as_set(OWN, ("claude-code",) * 5 + ("codex",) * 5, nothing=OWN),
     "no setting of a sample": as_set(SET, tried=("a",), sampled=True),
     "open between settings": as_set(
-        WINDOW, open=(SET, BOTH), wins={WINDOW.policy: 0.5, "as-set": 0.3, BOTH.policy: 0.2}, more=30, ahead=12
+        WINDOW,
+        tried=("a", "b"),
+        open=(SET, BOTH),
+        wins={WINDOW.policy: 0.5, "as-set": 0.3, BOTH.policy: 0.2},
+        more=30,
+        ahead=12,
     ),
     "a setting beside nothing": as_set(WINDOW, nothing=None),
 }
