@@ -110,25 +110,23 @@ def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Differenc
 
 def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple[int, int]]:
     """Return whether only sessions of shared projects and models are compared, and how many others each set has."""
-    kept = _alike(before, after)
-    strata = [{case.stratum for case in side} for side in kept]
-    return strata[0] == strata[1], (len(before) - len(kept[0]), len(after) - len(kept[1]))
+    (first, second), shared = _alike(before, after)
+    alike = all(case.stratum in shared for case in (*first, *second))
+    return alike, (len(before) - len(first), len(after) - len(second))
 
 
-def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
-    """The cases in shared strata, as others say nothing of a change; all if that leaves a set fewer than LEAST."""
-    shared = _shared(before, after)
-    kept = [[case for case in side if case.stratum in shared] for side in (before, after)]
-    return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
-
-
-def _shared(before: Sequence[Case], after: Sequence[Case]) -> set[str]:
-    return {case.stratum for case in before} & {case.stratum for case in after}
+def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[list[Sequence[Case]], list[str]]:
+    """The cases in shared strata, as others say nothing of a change; all if that leaves a set fewer than LEAST. With
+    the shared strata.
+    """
+    shared = sorted({case.stratum for case in before} & {case.stratum for case in after})
+    kept: list[Sequence[Case]] = [[case for case in side if case.stratum in shared] for side in (before, after)]
+    return kept if min(map(len, kept)) >= LEAST else [before, after], shared
 
 
 def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
     """Return the difference of one figure; None if fewer than LEAST sessions of a set have it."""
-    before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
+    (before, after), shared = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
     if min(len(before), len(after)) < LEAST:
         return None
     ratio = figure != BY_NUMBER
@@ -136,7 +134,6 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)
     # Cases outside shared strata form one stratum.
-    shared = sorted(_shared(before, after))
     strata = np.array([shared.index(case.stratum) if case.stratum in shared else -1 for case in (*before, *after)])
     rng = np.random.default_rng(SEED)
     ranks = _ranks(values, strata)
@@ -159,13 +156,11 @@ def _ranks(values: Array, strata: Ints) -> Array:
     """Ranks within each stratum, minus their mean, divided by the stratum's size plus 1, so that large strata don't
     count for more than their sessions (van Elteren 1960). Equal values share their mean rank.
     """
-    found = np.zeros(len(values))
-    for one in np.unique(strata):
-        at = np.flatnonzero(strata == one)
-        _, which, counts = np.unique(values[at], return_inverse=True, return_counts=True)
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        found[at] = (middle[which] - (len(at) + 1) / 2) / (len(at) + 1)
-    return found
+    from pandas import Series
+
+    by_stratum = Series(values).groupby(strata)
+    size = by_stratum.transform("size") + 1
+    return np.asarray((by_stratum.rank() - size / 2) / size)
 
 
 def _dealt(ranks: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> Array:
