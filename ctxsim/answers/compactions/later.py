@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -16,6 +17,9 @@ SOON = 10
 """Number of calls after a compaction that have figures of their own."""
 
 KINDS = ("path", "address", "number", "id", "name", "quotation")
+
+NEEDED = ("strict", "loose", "carried")
+"""Kinds of needs that are counted."""
 
 _NUMBER = re.compile(r"[\d./+-]+")
 
@@ -35,9 +39,20 @@ class Later(msgspec.Struct, frozen=True):
         """Return the needs of the calls up to number `call`."""
         return Later(*({key: at for key, at in one.items() if at <= call} for one in msgspec.structs.astuple(self)))
 
-    def of(self, detector: str) -> list[Key]:
-        """Return the keys of `needed` that one detector found, in order of use."""
-        return [key for key in self.needed if key[0] == detector]
+    def of(self, kind: str) -> list[Key]:
+        """Return the keys of `needed` that one detector found, or those of `carried`, in order of use."""
+        return [*self.carried] if kind == "carried" else [key for key in self.needed if key[0] == kind]
+
+    def counts(self, held: set[Key] | None, kinds: Sequence[str] = NEEDED, until: str = "") -> dict[str, Any]:
+        """Return columns with the number of keys of each kind, and of those held; None if `held` isn't known. `until`
+        ends the names of columns.
+        """
+        found: dict[str, Any] = {}
+        for kind in kinds:
+            keys = self.of(kind)
+            kept = None if held is None else len(held.intersection(keys))
+            found |= {f"needed_{kind}{until}": len(keys), f"kept_{kind}{until}": kept}
+        return found
 
 
 def later(references: References, at: int, first: int, last: int, held: set[Key] | None = None) -> Later:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 import msgspec
 
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, session_of
-from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, identifiers, kind_of_atom, later
+from ctxsim.answers.compactions.later import KINDS, NEEDED, SOON, Later, held_by, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
@@ -18,7 +18,7 @@ from ctxsim.results.frames import Frame, frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.simulator.references.canonical import canonical
 from ctxsim.simulator.references.finding import prepare
-from ctxsim.simulator.references.needs import Key, References
+from ctxsim.simulator.references.needs import References
 from ctxsim.transcript import Item, Transcript
 
 
@@ -69,13 +69,10 @@ class _Compaction:
         self.asked = asked_again(cut.transcript, self.counter)
         self.later = later(references, cut.compaction.at, cut.first, cut.last, held_by(references, cut.before))
         self.soon = self.later.until(cut.first + SOON - 1)
-        self.held = held_by(references, cut.after)
+        self.held = held_by(references, cut.after) if cut.readable else None
+        """The keys that are left; None if the log doesn't hold the summary."""
         self.tokens = tokens_of(cut.after, self.counter)
         self.identifiers = identifiers(cut.before)
-
-    def kept(self, keys: Iterable[Key]) -> int | None:
-        """How many of some keys are left after the compaction; None if the log doesn't hold the summary."""
-        return sum(key in self.held for key in keys) if self.cut.readable else None
 
     def row(self) -> CompactionRow:
         """The compaction's own row."""
@@ -94,23 +91,16 @@ class _Compaction:
             window=window, share=round(before / window, 4) if before else None,
             tokens_before=before, tokens_after=after, tokens_left=self.tokens, tokens_summary=summary,
             tokens_unlogged=cut.unlogged_tokens, tokens_rewritten=rewritten, items_kept=len(cut.compaction.kept),
-            needed_carried=len(self.later.carried), kept_carried=self.kept(self.later.carried),
-            used_again=len(used_again), used_again_kept=self.kept(used_again),
+            used_again=len(used_again),
+            used_again_kept=None if self.held is None else len(self.held.intersection(used_again)),
             identifiers_before=len(self.identifiers), identifiers_kept=None if left is None else len(left),
             reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
             **cost(cut.provider, before, after, summary, rewritten),
-            **self._used("", self.later), **self._used("_soon", self.soon), **self._control(), **self._came_again(),
+            **self.later.counts(self.held), **self.soon.counts(self.held, ("strict", "loose"), "_soon"),
+            **self._control(), **self._came_again(),
         )  # fmt: skip
-
-    def _used(self, until: str, later: Later) -> dict[str, Any]:
-        """Needed and kept keys by detector; `until` ends the names of columns."""
-        found: dict[str, Any] = {}
-        for detector in ("strict", "loose"):
-            keys = later.of(detector)
-            found |= {f"needed_{detector}{until}": len(keys), f"kept_{detector}{until}": self.kept(keys)}
-        return found
 
     def _soon(self, one: Control) -> Later:
         """What the next calls after a control needed."""
@@ -140,7 +130,7 @@ class _Compaction:
         rows = []
         for name, keys in msgspec.structs.asdict(self.later).items():
             for key, call in keys.items():
-                kept = key in self.held if self.cut.readable else None
+                kept = None if self.held is None else key in self.held
                 place = self.cut.transcript.name, self.cut.number, call
                 rows.append(CompactionNeedRow(*place, name, key[0], kind_of_atom(*key), key[1], kept))
         return rows
@@ -173,11 +163,7 @@ class _Compaction:
         return [*rows, self._beside(place, "clairvoyant", "clairvoyant", (known,), self.counter.item(known))]
 
     def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
-        held = held_by(self.references, left)
-        needed = place.needed
-        counts: dict[str, int] = {}
-        for kind, keys in (("strict", needed.of("strict")), ("loose", needed.of("loose")), ("carried", needed.carried)):
-            counts |= {f"needed_{kind}": len(keys), f"kept_{kind}": len(held.intersection(keys))}
+        counts = place.needed.counts(held_by(self.references, left))
         known, transcript = identifiers(place.items), self.cut.transcript
         return BesideRow(
             transcript=transcript.name, root=transcript.parent or transcript.name, compaction=self.cut.number,
@@ -237,26 +223,19 @@ def score_summary(text: str, transcript: Transcript, call: int | None = None) ->
     at = known.at if known else transcript.calls[call - 1].start if call <= calls else len(transcript.items)
     references = prepare(transcript)
     found = later(references, at, call, calls)
-    groups = {
-        "identifiers": found.of("strict"),
-        "quotations": found.of("loose"),
-        "identifiers, own repeats too": list(found.carried),
-    }
+    names = ("identifiers", "quotations", "identifiers, own repeats too")
+    groups = {name: found.of(kind) for name, kind in zip(names, NEEDED, strict=True)}
     held = references.vocabulary.held(canonical(text))
     before, item = transcript.items[:at], Item("summary", -1, -1, text)
     counter = session_of(transcript).segments[0][1].provider.counter()
     counter.learn_transcript(transcript)
     known_before = identifiers(before)
     return SummaryScore(
-        transcript=transcript.name,
-        call=call,
-        tokens=counter.text(text),
-        tokens_history=tokens_of(before, counter),
-        identifiers=len(known_before),
-        identifiers_kept=len(known_before & identifiers((item,))),
+        transcript=transcript.name, call=call, tokens=counter.text(text), tokens_history=tokens_of(before, counter),
+        identifiers=len(known_before), identifiers_kept=len(known_before & identifiers((item,))),
         needed={name: len(keys) for name, keys in groups.items()},
         kept={name: len(held.intersection(keys)) for name, keys in groups.items()},
         lost=tuple(
             (kind_of_atom(*key), key[1]) for key in dict.fromkeys((*found.needed, *found.carried)) if key not in held
         ),
-    )
+    )  # fmt: skip
