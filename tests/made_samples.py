@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxsim.counting.estimators.classes import FEATURES
 from ctxsim.recorded.chars_fit import Series
-from ctxsim.recorded.sample import Prompt, Sample, Text
+from ctxsim.recorded.sample import Sample, Sized
 
 
 def features(chars: int) -> tuple[int, ...]:
@@ -21,8 +21,8 @@ def sample(ratios: list[float], projects: tuple[int, ...] = ()) -> Sample:
     """By transcript one text and one request of 400 characters, and the usage of two requests."""
     tokens = [round(400 * ratio) for ratio in ratios]
     return Sample(
-        [Text(n, 400, many, "", features(400)) for n, many in enumerate(tokens)],
-        [Prompt(n, 400, float(many), features(400)) for n, many in enumerate(tokens)],
+        [Sized(n, 400, many, features(400)) for n, many in enumerate(tokens)],
+        [Sized(n, 400, float(many), features(400)) for n, many in enumerate(tokens)],
         [series(n, ratio, 100 if ratio == 0.25 else 0) for n, ratio in enumerate(ratios)],
         len(ratios), projects or tuple(range(len(ratios))),
     )  # fmt: skip

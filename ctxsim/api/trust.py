@@ -152,7 +152,7 @@ class Fit(msgspec.Struct, frozen=True):
     def points(self) -> list[tuple[int, int, str]]:
         """Return (characters, tokens, group) of texts; if heads were fitted, of recorded requests without heads."""
         if not self.calibration.heads:
-            return [(text.chars, text.tokens, text.group) for text in self.sample.texts]
+            return [(text.chars, round(text.tokens), text.group) for text in self.sample.texts]
         from ctxsim.answers.calibration.calibration import recorded_prompts
         from ctxsim.recorded.chars_fit import holds_its_texts
 

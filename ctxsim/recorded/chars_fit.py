@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.recorded.resampled import FEWEST, ends
+from ctxsim.recorded.resampled import FEWEST, by_session, ends
 from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Array, Request, fit_size, growth
 from ctxsim.transcript import Transcript
 
@@ -100,16 +100,14 @@ def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, floa
     """Return the 95 % bootstrap interval, over transcripts, of a ratio of sums, given each part's numerator and
     denominator; None with fewer than six transcripts.
     """
-    numbers, position = np.unique(np.asarray(transcripts), return_inverse=True)
-    if len(numbers) < FEWEST:
+    sums = np.column_stack(by_session(transcripts, *np.reshape(parts, (-1, 2)).T))
+    if len(sums) < FEWEST:
         return None
-    sums = np.zeros((len(numbers), 2))
-    np.add.at(sums, position, np.asarray(parts, dtype=float))
     rng = np.random.default_rng(0)
     # One at a time: of many transcripts, all of them together would fill the memory.
-    drawn = np.array([sums[rng.integers(0, len(numbers), len(numbers))].sum(axis=0) for _ in range(RESAMPLES)])
+    drawn = np.array([sums[rng.integers(0, len(sums), len(sums))].sum(axis=0) for _ in range(RESAMPLES)])
     usable = drawn[drawn[:, 1] > 0]
-    return ends(usable[:, 0] / usable[:, 1], len(numbers))
+    return ends(usable[:, 0] / usable[:, 1], len(sums))
 
 
 def head(series: Series, per_char: float) -> float:

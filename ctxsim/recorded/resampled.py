@@ -14,7 +14,7 @@ resample leaves, misses their median with a probability of 2 / 2^5 = .06, which 
 """
 
 
-def by_session(roots: Sequence[str], *values: npt.ArrayLike) -> list[Array]:
+def by_session(roots: Sequence[str] | Sequence[int], *values: npt.ArrayLike) -> list[Array]:
     """Return the sum of each of several figures by root session; `roots` has the session of each value."""
     session = np.unique(np.asarray(roots), return_inverse=True)[1]
     return [np.bincount(session, weights=np.asarray(one, dtype=float)).astype(float) for one in values]

@@ -17,25 +17,16 @@ from ctxsim.recorded.size_fit import Array
 from ctxsim.transcript import Item, Transcript
 
 
-class Text(msgspec.Struct, frozen=True):
-    """One text: its transcript's number, size, tokens, group, and class features."""
-
-    transcript: int
-    chars: int
-    tokens: int
-    group: str
-    features: tuple[int, ...]
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """The logged conversation of one request, without its head: `tokens` as counted, or what was recorded beyond the
-    fitted head.
+class Sized(msgspec.Struct, frozen=True):
+    """One text with its group, or the logged conversation of one request, without its head: its transcript's number,
+    characters, tokens as counted (or, of a request, what was recorded beyond the fitted head), and class features.
     """
 
     transcript: int
     chars: int
     tokens: float
     features: tuple[int, ...]
+    group: str = ""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -44,8 +35,8 @@ class Sample(msgspec.Struct, frozen=True):
     `projects` is the number of each transcript's project: a fit holds out whole projects.
     """
 
-    texts: list[Text]
-    prompts: list[Prompt]
+    texts: list[Sized]
+    prompts: list[Sized]
     series: list[Series]
     transcripts: int
     projects: tuple[int, ...] = ()
@@ -64,13 +55,13 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: 
         counter = counted(transcript, tokenizer)
         for item, text in texts_of(transcript):
             group = _group(item, text, transcript, by)
-            sample.texts.append(Text(number, len(text), counter.text(text), group, features(text)))
+            sample.texts.append(Sized(number, len(text), counter.text(text), features(text), group))
         measure = _measuring(counter)
         for segment in segments(transcript):
             sums = np.cumsum([np.zeros(2 + len(FEATURES)), *map(measure, segment.items)], axis=0)
             sizes = [sums[call.start] for call in segment.calls]
             for chars, tokens, *rest in sizes:
-                sample.prompts.append(Prompt(number, int(chars), float(tokens), tuple(map(int, rest))))
+                sample.prompts.append(Sized(number, int(chars), float(tokens), tuple(map(int, rest))))
             sample.series.extend(series_of(segment, number, sizes))
     return msgspec.structs.replace(sample, transcripts=len(of), projects=tuple(of))
 

@@ -7,7 +7,7 @@ import pytest
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.sample import Prompt, Sample, Text, collect
+from ctxsim.recorded.sample import Sample, Sized, collect
 from ctxsim.transcript import Transcript, Usage
 
 
@@ -38,10 +38,10 @@ ASKED, NAME, EMPTY, FOUND, SAID = (
 def test_texts_are_grouped_and_requests_have_what_came_before(by: str, groups: list[str]) -> None:
     found = collect([transcript("logs/a", model="gpt-5")], open_tokenizer(), by)
     chars, tokens, features = [6, 4, 2, 7, 5], [3, 1, 1, 4, 2], [ASKED, NAME, EMPTY, FOUND, SAID]
-    assert found.texts == [Text(0, *one) for one in zip(chars, tokens, groups, features, strict=True)]
+    assert found.texts == [Sized(0, *one) for one in zip(chars, tokens, features, groups, strict=True)]
     # What is thought is mostly not sent again.
     sums = tuple(map(sum, zip(*features[:4], strict=True)))
-    assert found.prompts == [Prompt(0, 6, 3.0, ASKED), Prompt(0, 19, 9.0, sums)]
+    assert found.prompts == [Sized(0, 6, 3.0, ASKED), Sized(0, 19, 9.0, sums)]
     assert [(one.model, one.chars, one.features, one.recorded) for one in found.series] == [
         ("gpt-5", (6, 19), (ASKED, sums), (1_000, 2_000)),
     ]  # fmt: skip

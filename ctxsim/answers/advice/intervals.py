@@ -58,13 +58,11 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     first = next((part[part.survival.notna()] for part in parts.values()), None)
     if first is None or len(parts) < 2:
         return {}
-    names, session = first.transcript, np.unique(first.root.to_numpy(), return_inverse=True)[1]
-    count = int(session.max()) + 1 if len(session) else 0
+    kept = [part.set_index("transcript").survival.dropna()[first.transcript] for part in parts.values()]
+    *each, counts = by_session(first.root.to_numpy(), *kept, np.ones(len(first)))
+    count, sums = len(counts), np.stack(each, axis=1)
     if count < FEWEST:
         return {}
-    kept = [part.set_index("transcript").survival.dropna()[names].to_numpy() for part in parts.values()]
-    sums: npt.NDArray[np.float64] = np.stack([np.bincount(session, weights=one) for one in kept], axis=1)
-    counts = np.bincount(session)
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS
     drawn = resampled(count, FINE_RESAMPLES) if few else [np.ones((1, count))]

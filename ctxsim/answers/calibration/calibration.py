@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, votes
+from ctxsim.answers.calibration.risk import divisor_at_risk, unsafe, votes
 from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
 from ctxsim.counting.estimators.classes import FEATURES
 from ctxsim.errors import CtxsimError
@@ -23,17 +23,19 @@ from ctxsim.recorded.chars_fit import (
     unseen_errors,
 )
 from ctxsim.recorded.least_squares import non_negative
-from ctxsim.recorded.sample import Prompt, Sample, Text
+from ctxsim.recorded.sample import Sample, Sized
 from ctxsim.recorded.size_fit import Array
 from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
 
+FITS = ("chars/4", "one ratio", "character classes")
+
 AS_RECORDED = "requests as recorded, with the head fitted to each series of calls"
 """The requests for which a calibration against usage holds."""
 
 
-def class_weights(texts: Sequence[Text]) -> Array:
+def class_weights(texts: Sequence[Sized]) -> Array:
     """Return the non-negative weight of each class that fits tokens best.
 
     Residuals are divided by the root of a text's tokens, so that neither many small nor few large texts dominate.
@@ -44,54 +46,46 @@ def class_weights(texts: Sequence[Text]) -> Array:
     return non_negative(matrix * scale[:, None], target * scale)
 
 
-def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Prompt]:
+def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Sized]:
     """Return a prompt for each recorded request, with its recorded tokens minus the fitted head of its series."""
     return [
-        Prompt(series.transcript, chars, recorded - hidden, features)
+        Sized(series.transcript, chars, recorded - hidden, features)
         for series in found
         for hidden in [head(series, per_char)]
         for chars, recorded, features in zip(series.chars, series.recorded, series.features, strict=True)
     ]
 
 
-class Held(msgspec.Struct, frozen=True):
-    """Held-out errors: mean absolute relative errors of requests by each fit, and how often the divisor underestimates
-    a request near the window, as counted and as recorded.
-    """
-
-    chars4: float
-    ratio: float
-    classes: float
-    counted: Unsafe | None
-    recorded: Unsafe | None
-
-
-def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> Held | None:
-    """Return held-out errors, folds by project if there are five, else by transcript; None with fewer than 5.
+def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> dict[str, float | None]:
+    """Return held-out errors by name, folds by project if there are five, else by transcript; None with fewer than 5:
+    mean absolute relative errors of requests by each of FITS, and how often the divisor underestimates a request near
+    the window, as counted (unless against usage) and as recorded (if known).
 
     Against usage a request is predicted from the first one of its series, as an agent would do.
     """
-    if sample.transcripts < FOLDS:
-        return None
-    errors: tuple[list[float], ...] = ([], [], [])
+    errors: dict[str, list[float]] = {title: [] for title in FITS}
     counted: list[tuple[int, bool]] = []
     recorded: list[tuple[int, bool]] = []
-    for fold in range(FOLDS):
+    for fold in range(FOLDS if sample.transcripts >= FOLDS else 0):
         training, held = (_part(sample, fold, held) for held in (False, True))
         if not training.texts or not (training.series if against_usage else training.prompts):
             continue
         per_char, per_class = _fitted(training, class_weights(training.texts), against_usage)
-        for values, found in zip(errors, _errors(held, (1 / 4, per_char, per_class), against_usage), strict=True):
+        of_fits = _errors(held, (1 / 4, per_char, per_class), against_usage)
+        for values, found in zip(errors.values(), of_fits, strict=True):
             values += found
         divisor = _divisor(training, risk, against_usage, per_char)
         counted += votes(held.prompts, divisor)
         if training.series:
             # The head is fitted to the held-out session, as an agent knows its own; the constant is from the others.
             recorded += votes(recorded_prompts(held.series, slope(training.series)), divisor)
-    if not errors[0]:
-        return None
-    chars4, ratio, classes = (round(float(np.mean(values)), 4) for values in errors)
-    return Held(chars4, ratio, classes, unsafe(counted), unsafe(recorded))
+    told = {f"{title}, held-out MAPE": round(float(np.mean(own)), 4) if own else None for title, own in errors.items()}
+    known = ([] if against_usage else [("counted", counted)]) + ([("recorded", recorded)] if recorded else [])
+    for name, seen in known:
+        requests, transcripts = unsafe(seen)
+        told[f"requests near the window underestimated, as {name}, held out"] = requests
+        told[f"transcripts with such a request, as {name}, held out"] = transcripts
+    return told
 
 
 def by_project(sample: Sample) -> bool:
@@ -157,7 +151,6 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
         )
     counted = ratio_of([(one.transcript, one.chars, one.tokens) for one in sample.texts])
     overall = recorded_ratio(whole) if against_usage else counted
-    held = cross_validate(sample, risk, against_usage)
     weights = class_weights(sample.texts)
     per_char, by_class = _fitted(sample, weights, against_usage)
     weights = by_class if against_usage else weights
@@ -167,7 +160,7 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
         overall=overall, divisor=divisor, risk=risk, by=by,
         groups=_groups(sample, by, overall.chars_per_token / counted.chars_per_token, against_usage),
         class_weights={name: round(float(weight), 5) for name, weight in zip(FEATURES, weights, strict=True)},
-        errors=_told(held, against_usage),
+        errors=cross_validate(sample, risk, against_usage),
         provenance={
             "transcripts": sample.transcripts, "texts": len(sample.texts), "requests": len(sample.prompts),
             "recorded requests": sum(len(series.chars) for series in whole), "resamples": RESAMPLES, "folds": FOLDS,
@@ -225,14 +218,3 @@ def _scaled(ratio: Ratio, scale: float) -> Ratio:
     known = {name: getattr(ratio, name) for name in ("chars_per_token", "low", "high")}
     scaled = {name: round(value * scale, 4) for name, value in known.items() if value is not None}
     return msgspec.structs.replace(ratio, **scaled)
-
-
-def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
-    fits = {"chars/4": "chars4", "one ratio": "ratio", "character classes": "classes"}
-    found = {f"{title}, held-out MAPE": getattr(held, name, None) for title, name in fits.items()}
-    for name in ("counted", "recorded"):
-        share: Unsafe | None = getattr(held, name, None)
-        if share if name == "recorded" else not against_usage:
-            found[f"requests near the window underestimated, as {name}, held out"] = share and share.requests
-            found[f"transcripts with such a request, as {name}, held out"] = share and share.transcripts
-    return found

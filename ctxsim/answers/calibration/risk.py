@@ -4,17 +4,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
 
 from ctxsim.errors import CtxsimError
-from ctxsim.recorded.sample import Prompt
+from ctxsim.recorded.resampled import by_session
+from ctxsim.recorded.sample import Sized
 
 NEAR_WINDOW = 0.5
 """A risk is about requests of at least this share of a transcript's largest one: small ones can't overflow."""
 
 
-def divisor_at_risk(prompts: Sequence[Prompt], risk: float, projects: Sequence[int] = ()) -> float:
+def divisor_at_risk(prompts: Sequence[Sized], risk: float, projects: Sequence[int] = ()) -> float:
     """Return the divisor that underestimates any request near the window of a new transcript with a probability of at
     most `risk`. `projects` has each transcript's project, by number: then the new transcript is of a new project.
 
@@ -42,32 +42,25 @@ def divisor_at_risk(prompts: Sequence[Prompt], risk: float, projects: Sequence[i
     return math.floor(chosen * 1e4 - 1e-6) / 1e4
 
 
-def _near_window(prompts: Sequence[Prompt]) -> Iterator[Prompt]:
+def _near_window(prompts: Sequence[Sized]) -> Iterator[Sized]:
     largest: dict[int, float] = {}
     for prompt in prompts:
         largest[prompt.transcript] = max(largest.get(prompt.transcript, 0.0), prompt.tokens)
     return (one for one in prompts if one.tokens > 0 and one.tokens >= NEAR_WINDOW * largest[one.transcript])
 
 
-class Unsafe(msgspec.Struct, frozen=True):
-    """How often a divisor underestimates: the share of requests near the window, mean over transcripts, and the share
-    of transcripts with such a request.
+def unsafe(votes: Sequence[tuple[int, bool]]) -> tuple[float, float] | tuple[None, None]:
+    """Return how often a divisor underestimates, given pairs of (transcript, underestimated): the share of requests
+    near the window, mean over transcripts, and the share of transcripts with such a request; None without any pair.
     """
-
-    requests: float
-    transcripts: float
-
-
-def unsafe(votes: Sequence[tuple[int, bool]]) -> Unsafe | None:
-    """Return the shares of underestimates in pairs of (transcript, underestimated); None without any pair."""
     if not votes:
-        return None
+        return None, None
     transcripts, under = zip(*votes, strict=True)
-    _, number, counts = np.unique(transcripts, return_inverse=True, return_counts=True)
-    shares = np.bincount(number, under) / counts
-    return Unsafe(round(float(shares.mean()), 4), round(float((shares > 0).mean()), 4))
+    number, of = by_session(transcripts, under, np.ones(len(under)))
+    shares = number / of
+    return round(float(shares.mean()), 4), round(float((shares > 0).mean()), 4)
 
 
-def votes(prompts: Sequence[Prompt], divisor: float) -> list[tuple[int, bool]]:
+def votes(prompts: Sequence[Sized], divisor: float) -> list[tuple[int, bool]]:
     """Return, for each request near the window, its transcript and whether the divisor underestimates it."""
     return [(one.transcript, one.chars / divisor < one.tokens) for one in _near_window(prompts)]

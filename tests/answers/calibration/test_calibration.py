@@ -20,7 +20,7 @@ from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.sample import Prompt, collect
+from ctxsim.recorded.sample import Sized, collect
 from ctxsim.synthesis.words import prose
 from ctxsim.transcript import Transcript, Usage
 from evidence.chars_per_token import PAGE_TOKENIZERS, by_kind, matrix
@@ -76,7 +76,7 @@ class TestCalibration:
 
     @given(st.lists(st.floats(1, 8), min_size=1, max_size=300), st.sampled_from([0.01, 0.05, 0.2]))
     def test_risk_is_kept_on_what_it_was_fitted_to(self, ratios: list[float], risk: float) -> None:
-        requests = [Prompt(n, round(1e6 * r), 1e6, ()) for n, r in enumerate(ratios)]
+        requests = [Sized(n, round(1e6 * r), 1e6, ()) for n, r in enumerate(ratios)]
         divisor = divisor_at_risk(requests, risk)
         under = sum(r.chars / divisor < r.tokens for r in requests)
         # With too few transcripts for the risk, nothing seen is under-estimated.
@@ -120,7 +120,7 @@ class TestCalibration:
 def test_projects_weigh_alike_in_a_risk() -> None:
     # Project 0 has four transcripts with ratios 1, 2, 3, 4, project 1 one with 5, project 2 one with 6. With n = 3 and
     # a risk of .4, projects may lie below that weigh .4 x 4 - 1 = .6: two quarters of the first, so the divisor is 3.
-    requests = [Prompt(n, 100 * ratio, 100.0, ()) for n, ratio in enumerate((1, 2, 3, 4, 5, 6))]
+    requests = [Sized(n, 100 * ratio, 100.0, ()) for n, ratio in enumerate((1, 2, 3, 4, 5, 6))]
     projects = (0, 0, 0, 0, 1, 2)
     assert divisor_at_risk(requests, 0.4, projects) == 2.9999
     assert divisor_at_risk(requests, 0.05, projects) == 0.9999, "too few projects: the smallest"

@@ -9,11 +9,11 @@ import pytest
 from made_samples import features, sample, series
 
 from ctxsim.answers.calibration.calibration import AS_RECORDED, calibrate, class_weights, heads, ratio_of
-from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe
+from ctxsim.answers.calibration.risk import divisor_at_risk, unsafe
 from ctxsim.counting.estimators.calibrated import Calibration, Heads, Ratio
 from ctxsim.counting.estimators.classes import FEATURES
 from ctxsim.errors import CtxsimError
-from ctxsim.recorded.sample import Prompt, Sample, Text
+from ctxsim.recorded.sample import Sample, Sized
 
 SIX = sample([0.25, 0.25, 0.25, 0.25, 0.5, 0.2])
 SIX = msgspec.structs.replace(
@@ -105,21 +105,21 @@ def test_ratios_and_heads_by_hand() -> None:
 
 
 def test_a_text_without_tokens_weighs_as_one_with_one() -> None:
-    texts = [Text(0, 4, 0, "", features(4)), Text(0, 4, 4, "", features(4))]
+    texts = [Sized(0, 4, 0, features(4)), Sized(0, 4, 4, features(4))]
     # Squares 16 / 1 and 16 / 4, products 0 and 16 / 4: 4 of 20.
     assert class_weights(texts).tolist() == pytest.approx([0.2, *[0.0] * (len(FEATURES) - 1)])
 
 
 @pytest.mark.parametrize(("chars", "divisor"), [(20_000, 1.9999), (20_001, 2.0), (20_002, 2.0001), (19_999, 1.9998)])
 def test_a_divisor_is_rounded_down_past_what_it_must_not_under_estimate(chars: int, divisor: float) -> None:
-    assert divisor_at_risk([Prompt(0, chars, 10_000.0, ())], 0.05) == divisor
+    assert divisor_at_risk([Sized(0, chars, 10_000.0, ())], 0.05) == divisor
 
 
 def test_a_risk_needs_a_request() -> None:
-    for prompts in ([], [Prompt(0, 5, 0.0, ())]):
+    for prompts in ([], [Sized(0, 5, 0.0, ())]):
         with pytest.raises(CtxsimError, match="no request to take a risk with"):
             divisor_at_risk(prompts, 0.5)
     # Of four alike a risk of .4 x 5 - 1 lets one lie below, which may be as low as it likes.
-    four = [Prompt(n, 100 * ratio, 100.0, ()) for n, ratio in enumerate((1, 3, 4, 5))]
+    four = [Sized(n, 100 * ratio, 100.0, ()) for n, ratio in enumerate((1, 3, 4, 5))]
     assert divisor_at_risk(four, 0.4) == 2.9999 and divisor_at_risk(four, 0.39) == 0.9999
-    assert unsafe([(3, True), (3, False), (5, True)]) == Unsafe(0.75, 1.0)
+    assert unsafe([(3, True), (3, False), (5, True)]) == (0.75, 1.0)
