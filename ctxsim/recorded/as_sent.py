@@ -104,9 +104,10 @@ def with_unlogged_clearings(
     falls, found = _falls(transcript), set[int]()
     compared = requests(transcript, provider, counter) if falls else []
     for last, this in pairwise(compared):
-        if this.call not in falls or this.recorded * _counted(last) >= CLEARED * last.recorded * _counted(this):
+        counted, before = (one.recorded - one.hidden for one in (this, last))
+        if this.call not in falls or this.recorded * before >= CLEARED * last.recorded * counted:
             continue
-        missing = last.recorded + _counted(this) - _counted(last) - this.recorded
+        missing = last.hidden - this.hidden
         few = len(found) < EXPLAINED
         cuts = [Compaction(this.call, transcript.calls[this.call - 2].end)]
         cuts += [going_on(transcript, this.call)] if few else []
@@ -116,7 +117,7 @@ def with_unlogged_clearings(
             went = _oldest_results(transcript, this.call, missing, counter or provider.counter())
             ways += [msgspec.structs.replace(transcript, cleared=(*transcript.cleared, *went))] if went else []
             hidden = [_hidden_in_segment_of(this, way, provider, counter) for way in (transcript, *ways)]
-            far = [min(abs(tokens - usual) for usual in (_hidden(compared[0]), hidden[0])) for tokens in hidden[1:]]
+            far = [min(abs(tokens - usual) for usual in (compared[0].hidden, hidden[0])) for tokens in hidden[1:]]
             ways = ways[far.index(min(far)) :]
         transcript = ways[0]
         found.add(this.call)
@@ -134,12 +135,8 @@ def _hidden_in_segment_of(call: Request, transcript: Transcript, provider: Provi
     for segment in segments(transcript):
         end += len(segment.calls)
         if call.call <= end:
-            return _hidden(next(iter(requests(segment, provider, counter)), call))
-    return _hidden(call)
-
-
-def _hidden(request: Request) -> int:
-    return request.recorded - _counted(request)
+            return next(iter(requests(segment, provider, counter)), call).hidden
+    return call.hidden
 
 
 def _oldest_results(transcript: Transcript, call: int, tokens: int, counter: Counter) -> list[tuple[int, int]]:
@@ -163,10 +160,6 @@ def _falls(transcript: Transcript) -> set[int]:
     }
 
 
-def _counted(request: Request) -> int:
-    return request.text + request.framing
-
-
 def _size(
     transcript: Transcript, provider: Provider, head: HeadMode, counter: Counter, like: Size | None = None
 ) -> Size:
@@ -175,7 +168,7 @@ def _size(
     own, public = tokenizer_of(transcript.model or provider.model)
     factor = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
     found = requests(transcript, provider, counter)
-    misses = (abs(_counted(one) - one.recorded) / one.recorded for one in found)
+    misses = (abs(one.hidden) / one.recorded for one in found)
     if head_is_whole(transcript) and public and found and median_high(misses) <= GOOD_COUNT:
         size = Size("counted", calls=len(found))
     elif (fitted := fit_size(found, like.factor if like else factor.tokens if factor else 1.0)) is not None:

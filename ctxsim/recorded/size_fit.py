@@ -61,6 +61,11 @@ class Request(msgspec.Struct, frozen=True):
     recorded: int
     model: str = ""
 
+    @property
+    def hidden(self) -> int:
+        """Recorded tokens beyond the counted ones."""
+        return self.recorded - self.text - self.framing
+
 
 def head_is_whole(transcript: Transcript) -> bool:
     """Return whether the log holds the head, and tool schemas if any tool is called."""
