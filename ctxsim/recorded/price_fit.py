@@ -84,9 +84,8 @@ def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
     usages = [call.usage for call in transcript.calls if call.usage is not None]
     paid = [usage for usage in usages if usage.cost_usd]
     behind = any(call.usage and call.usage.cost_usd for call in transcript.calls[1:])
-    if provider.cache == "none" or provider.prices is None or not behind:
-        return provider
-    if any(usage.cache_read_tokens for usage in usages):
+    read = any(usage.cache_read_tokens for usage in usages)
+    if provider.cache == "none" or provider.prices is None or not behind or read:
         return provider
     total = sum(usage.cost_usd or 0.0 for usage in paid)
     if abs(sum(cost_by(provider.prices, usage, False) for usage in paid) - total) > CLOSE * total:

@@ -116,8 +116,8 @@ def _stated(one: Response, made: Paid, rate: float | None) -> Paid:
     usd = one.usd if one.usd is not None or rate is None else rate * _weight(one, made)
     if usd is None:
         return made
-    shares = (made.read, made.write, made.plain, made.output) if made.usd else (one.read, one.write, one.plain,
-                                                                              one.output)  # fmt: skip
+    by = made if made.usd else one
+    shares = (by.read, by.write, by.plain, by.output)
     whole = sum(shares)
     read, write, plain, output = (usd * share / whole if whole else 0.0 for share in shares)
     return Paid(read, write, plain, output if whole else usd, "recorded")
