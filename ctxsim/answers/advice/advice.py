@@ -37,9 +37,6 @@ SETTLED = 0.6
 NAMED = 0.1
 """An answer in at least this share of the resamples is named if none is settled."""
 
-BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2"
-"""Models that bind thinking to the prefix before it."""
-
 
 class Advice(msgspec.Struct, frozen=True):
     """Which policy to take, its alternatives, and how reliable the answer is.
@@ -73,9 +70,7 @@ class Advice(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def advise(run: Run, goal: str = "dollars") -> Advice | None:
-    """Return which policy to take for a goal; None if only keep-all and bounds ran. Raises UnknownName for an unknown
-    goal.
-    """
+    """Return which policy to take for a goal; None if only keep-all and bounds ran. Raises UnknownName for the goal."""
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
     found = figures_of(run)
@@ -237,9 +232,7 @@ def off_recorded(run: Run) -> float | None:
 
 
 def _of_thinking(run: Run, take: str) -> list[str]:
-    """Caveats on thinking under a policy, as lines of the verdict; none if history isn't edited, or by the recorded
-    agent itself, unless that is refused.
-    """
+    """Caveats on thinking under a policy; none if history isn't edited, or only as the recorded agent does."""
     rows = run.of(take)
     refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
     if refused:
@@ -252,7 +245,7 @@ def _of_thinking(run: Run, take: str) -> list[str]:
     bound = any(values.get("vendor") == "anthropic" for values in run.info.providers)
     if bound and rows.compactions.sum() and not is_as_set(take):
         return [
-            f"The policy edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider "
-            "thinking."
+            "The policy edits history. Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2 refuse requests whose "
+            "thinking follows an edit: see --provider thinking."
         ]
     return []
