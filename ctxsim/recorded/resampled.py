@@ -36,12 +36,13 @@ def ends(resamples: Array, sessions: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def student(freedom: float) -> float:
-    """Return the 97.5th percentile of Student's t, to a hundredth from four degrees of freedom on (Cornish and Fisher).
+def student(freedom: float, level: float = 0.95) -> float:
+    """Return the end of Student's t's central `level`, to a hundredth from four degrees of freedom on (Cornish and
+    Fisher).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
     """
-    z = NormalDist().inv_cdf(0.975)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from math import exp, log, sqrt
-from statistics import NormalDist
 
 import numpy as np
 
-from ctxsim.recorded.resampled import Array, by_session, worth
+from ctxsim.recorded.resampled import Array, by_session, student, worth
 
 Rate = tuple[float, float, float]
 """A share, or a difference of shares, and the ends of its interval."""
@@ -58,9 +57,6 @@ def _with_and_without(had: Array, all_of: Array) -> tuple[float, Array]:
 
 def _reach(errors: Array, sizes: Array) -> float:
     """Half the width of an interval: the jackknife over sessions, times Student's t for the effective number of
-    sessions, since a few large ones say less than their number. t by its expansion at the normal.
+    sessions, since a few large ones say less than their number.
     """
-    free = max(2.0, worth(sizes) - 1)
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
-    return t * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))
+    return student(max(2.0, worth(sizes) - 1), LEVEL) * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))
