@@ -33,11 +33,10 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
     names = shown or {}
     if isinstance(advice, AsSetAdvice):
         first, then = _set(advice, names), [*contradictions(advice.recorders), _builders(advice, names)]
-        then.append(_ground_as_set(advice))
     else:
-        first, then = _take(advice, names), [_ends(advice), _ground(advice, names)]
-    lines = [first, _beside(advice, names), _fetched_again(advice, names), *then, weak(advice.off_recorded)]
-    return [line for line in (*lines, *advice.caveats) if line]
+        first, then = _take(advice, names), [_ends(advice)]
+    beside, again, ground = _beside(advice, names), _fetched_again(advice, names), _ground(advice, names)
+    return [line for line in (first, beside, again, *then, ground, weak(advice.off_recorded), *advice.caveats) if line]
 
 
 def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
@@ -90,18 +89,6 @@ def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
         return ""
     name = names.get(better.policy, better.policy)
     return f"If you build the agent: {name}, {size(better, advice.amount)}, {_kept(better)}."
-
-
-def _ground_as_set(advice: AsSetAdvice) -> str:
-    take = advice.take
-    parts = [f"From {many(take.transcripts, 'transcript(s)')}."]
-    if _by_default(advice):
-        parts.append("Replayed with default settings; --settings reads yours.")
-    if unknown := take.transcripts - len(advice.recorders):
-        parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
-    if advice.tried:
-        parts.append(_how_sure(advice))
-    return " ".join(parts)
 
 
 def _take(advice: Advice, names: Mapping[str, str]) -> str:
@@ -206,6 +193,12 @@ def _ends(advice: Advice) -> str:
 def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     parts = [f"From {many(take.transcripts, 'transcript(s)')}{priced(take, advice.goal, advice.amount)}."]
+    if isinstance(advice, AsSetAdvice):
+        if _by_default(advice):
+            parts.append("Replayed with default settings; --settings reads yours.")
+        if unknown := take.transcripts - len(advice.recorders):
+            parts.append(f"{unknown:,} were recorded by an unknown agent and are replayed without edits.")
+        return " ".join([*parts, _how_sure(advice)] if advice.tried else parts)
     generated = "The conversation is generated: it compares policies and forecasts nothing."
     parts.append(generated if advice.generated else _how_sure(advice))
     if advice.alike:
