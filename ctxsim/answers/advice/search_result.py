@@ -245,8 +245,8 @@ def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
     """What the newest recorded version of the agent did with a setting."""
-    versions = [(order_of(each.version), each) for each in recorders if dotted(each.version)]
-    newest = max(versions, key=lambda pair: pair[0], default=(None, None))[1]
+    dated = (each for each in recorders if dotted(each.version))
+    newest = max(dated, key=lambda each: order_of(each.version), default=None)
     setting = setting_of(one.agent, one.key)
     version, model = (newest.version, newest.model) if newest else ("", "")
     if setting is None:

@@ -84,12 +84,10 @@ class Rates(msgspec.Struct, frozen=True, array_like=True):
     plain: Rate
     output: Rate
 
-    def at(self, tokens: int) -> tuple[float, float, float, float, float]:
-        """Return the USD per token of each class, for a request of `tokens` input tokens."""
-        read, write, long, plain, output = (
-            _step(rate, tokens) / 1e6 for rate in (self.read, self.write, self.long, self.plain, self.output)
-        )
-        return read, write, long, plain, output
+    def at(self, tokens: int) -> tuple[float, ...]:
+        """Return the USD per token of each class, as the fields are ordered, for a request of `tokens` input tokens."""
+        rates = (self.read, self.write, self.long, self.plain, self.output)
+        return tuple(_step(rate, tokens) / 1e6 for rate in rates)
 
 
 def _step(rate: Rate, tokens: int) -> float:

@@ -4,6 +4,7 @@ Calls without a compaction are the control: agents repeat calls and use old cont
 """
 
 import random
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -85,12 +86,9 @@ class Session(msgspec.Struct, frozen=True):
 
 def session_of(transcript: Transcript) -> Session:
     """Return a transcript with its segments as they were sent."""
-    segments = []
-    first = 1
-    for one in as_sent(transcript):
-        segments.append((first, one))
-        first += len(one.transcript.calls)
-    return Session(transcript, tuple(segments))
+    sent = list(as_sent(transcript))
+    firsts = accumulate((len(one.transcript.calls) for one in sent), initial=1)
+    return Session(transcript, tuple(zip(firsts, sent, strict=False)))
 
 
 class Control(msgspec.Struct, frozen=True):
