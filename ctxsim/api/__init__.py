@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
-from os import PathLike
+from os import PathLike, fspath
 from reprlib import repr as shortened
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
@@ -22,6 +22,10 @@ from ctxsim.errors import InputError, unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+AnyPath = str | PathLike[str]
+Paths = AnyPath | Sequence[AnyPath]
+"""One path or several."""
 
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -34,6 +38,11 @@ _CALLED = {
     str: "a text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None",
     PathLike: "a path", Callable: "a function", Mapping: "a dict",
 }  # fmt: skip
+
+
+def paths_of(what: Paths) -> list[str]:
+    """Return one path or several as a list of strings."""
+    return [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
 
 
 def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:

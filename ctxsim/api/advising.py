@@ -1,7 +1,6 @@
 """`advise`: the settings that users of agents should change, found by replaying their own sessions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,8 +12,8 @@ from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.predicted import Came, kept, mark, scored
 from ctxsim.answers.advice.search_result import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.forecast.sessions import sessions_of
-from ctxsim.api import checks_arguments
-from ctxsim.api.inputs import given_of, paths_of
+from ctxsim.api import AnyPath, Paths, checks_arguments, paths_of
+from ctxsim.api.inputs import given_of
 from ctxsim.api.runs import ReplayFields, Run, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import agent_of, open_policy
@@ -67,11 +66,11 @@ class Advised(msgspec.Struct, frozen=True):
 
 @checks_arguments
 def advise(
-    what: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    what: Paths = (),
     *,
     goal: Goal = "dollars",
-    settings: str | PathLike[str] | None = None,
-    project: str | PathLike[str] | None = None,
+    settings: AnyPath | None = None,
+    project: AnyPath | None = None,
     **options: Unpack[ReplayFields],
 ) -> Advised:
     """Return the settings to recommend to users of the agents that recorded these sessions.
@@ -153,7 +152,7 @@ def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> l
     return looked if len(looked) < sum(map(len, each.values())) else []
 
 
-def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:
+def score(what: Paths = ()) -> list[Came]:
     """Compare each prediction that `ctxsim advise` made from these paths with the sessions that came after it.
 
     - `what`: paths. Default: the agents' own folders.
@@ -170,13 +169,7 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
 
 
 @checks_arguments
-def construct(
-    framework: str,
-    what: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    *,
-    goal: Goal = "dollars",
-    **options: Unpack[ReplayFields],
-) -> Framed:
+def construct(framework: str, what: Paths = (), *, goal: Goal = "dollars", **options: Unpack[ReplayFields]) -> Framed:
     """Return which class of a framework to use for sessions like these, and with which arguments.
 
     - `framework`: a name from `ctxsim list settings` whose settings stand in code.

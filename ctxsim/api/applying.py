@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
 from os.path import realpath
 from pathlib import Path
 
-from ctxsim.api import checks_arguments
+from ctxsim.api import AnyPath, checks_arguments
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
 from ctxsim.live.configs.edit import Format, Value
+from ctxsim.plugins.files import Keys
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.lines import file_of
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, shown
@@ -22,9 +22,7 @@ _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
 
 @checks_arguments
-def change(
-    agent: str, settings: Mapping[str, Value], *, project: str | PathLike[str] | None = None
-) -> tuple[Change, ...]:
+def change(agent: str, settings: Mapping[str, Value], *, project: AnyPath | None = None) -> tuple[Change, ...]:
     """Return what writing settings would change, a change for each file, without writing it.
 
     A setting is for the user's file. With the folder `project` it is for the project's file that sets the key, or else
@@ -33,7 +31,7 @@ def change(
     CtxsimError for a setting that is unknown, can't be set in a file, or doesn't accept the value. Raises InputError
     for a file that can't be changed safely.
     """
-    files: dict[tuple[Path, Format], dict[tuple[str | int, ...], Value]] = {}
+    files: dict[tuple[Path, Format], dict[Keys, Value]] = {}
     for key, value in settings.items():
         file, keys, written = _written(agent, key, value, project)
         # Two names of one file are one change. `resolve` raises an error for links in a circle, in some Pythons.
@@ -41,9 +39,7 @@ def change(
     return tuple(planned(path, form, values) for (path, form), values in files.items())
 
 
-def _written(
-    agent: str, key: str, value: Value, project: str | PathLike[str] | None
-) -> tuple[ConfigFile, tuple[str | int, ...], Value]:
+def _written(agent: str, key: str, value: Value, project: AnyPath | None) -> tuple[ConfigFile, Keys, Value]:
     """A setting's file, and the parts of the key and the value to write there."""
     one, keys = _setting(agent, key)
     problem = one.problem(value)
@@ -67,7 +63,7 @@ def apply(
     agent: str,
     settings: Mapping[str, Value],
     *,
-    project: str | PathLike[str] | None = None,
+    project: AnyPath | None = None,
     agreed: Callable[[Sequence[Change]], bool] = lambda changes: True,
 ) -> tuple[Applied, ...]:
     """Write settings into their agent's own files, all or none. Return each file written, and where its backup is.
@@ -79,7 +75,7 @@ def apply(
     return write(wanted) if wanted and agreed(wanted) else ()
 
 
-def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
+def _setting(agent: str, key: str) -> tuple[Setting, Keys]:
     """The setting of a key, and the parts of the key, with names in the place of ID and MODEL."""
     one = known_setting(agent, key)
     if key == one.key and _WILD.search(key):

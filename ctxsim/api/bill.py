@@ -1,7 +1,6 @@
 """The bill of recorded sessions: what was paid, on what, and what would have made it smaller."""
 
 from collections.abc import Callable, Iterator, Sequence
-from os import PathLike, fspath
 from pathlib import Path
 
 import msgspec
@@ -16,7 +15,7 @@ from ctxsim.answers.bill.sums import By, Sum, billed, key_of, sessions_of
 from ctxsim.answers.bill.unpaired import BY_NUMBER, FIGURES, Difference, cases, compared, differences
 from ctxsim.answers.forecast.forecast import Forecast, forecast
 from ctxsim.answers.forecast.sessions import Next
-from ctxsim.api import Positive, checks_arguments
+from ctxsim.api import AnyPath, Paths, Positive, checks_arguments, paths_of
 from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.readers.paths import FOUND
@@ -90,10 +89,10 @@ class Bill(msgspec.Struct, frozen=True):
 
 @checks_arguments
 def bill(
-    what: str | PathLike[str] | Sequence[str | PathLike[str]] = FOUND,
+    what: Paths = FOUND,
     *,
     days: Positive | None = DAYS,
-    project: str | PathLike[str] | None = None,
+    project: AnyPath | None = None,
     index: bool = True,
     jobs: Positive | None = 1,
     tell: Tell | None = None,
@@ -112,8 +111,7 @@ def bill(
     prices = PriceList(known)
     left_out: list[str] = []
     errors: list[str] = []
-    paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
-    sessions, changed = _sessions(paths, known, jobs, tell, left_out, errors)
+    sessions, changed = _sessions(paths_of(what), known, jobs, tell, left_out, errors)
     found = billed(sessions, prices, days)
     if index and (changed or prices.changed):
         indexes.save(place, known)
@@ -140,9 +138,7 @@ class Unpaired(msgspec.Struct, frozen=True):
 
 
 @checks_arguments
-def compare_unpaired(
-    before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
-) -> Unpaired:
+def compare_unpaired(before: AnyPath, after: AnyPath, fail_if: Sequence[str] = (), *, index: bool = True) -> Unpaired:
     """Return what changed between two sets of recorded sessions, from before and after a change of the agent.
 
     - `fail_if`: rules such as `cost > 10%`. Compactions take a number, all other figures take per cent.

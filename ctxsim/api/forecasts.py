@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from os import PathLike
 from typing import Unpack
 
 from ctxsim import readers
@@ -12,8 +11,8 @@ from ctxsim.answers.forecast.drift import last_change
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
 from ctxsim.answers.forecast.sessions import Sessions, parse_next, sessions_of
-from ctxsim.api import Positive, checks_arguments
-from ctxsim.api.inputs import AnyPolicy, paths_of
+from ctxsim.api import AnyPath, Paths, Positive, checks_arguments, paths_of
+from ctxsim.api.inputs import AnyPolicy
 from ctxsim.api.runs import Run, bench
 from ctxsim.readers.paths import FOUND
 from ctxsim.results.frames import Frame
@@ -79,12 +78,12 @@ class Forecasts:
 
 @checks_arguments
 def forecast(
-    paths: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    paths: Paths = (),
     next: str = "20",
     policies: Sequence[AnyPolicy] = (),
     *,
     jobs: Positive | None = 1,
-    models: str | PathLike[str] | None = None,
+    models: AnyPath | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Forecasts:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from ctxsim.api import checks_arguments
+from ctxsim.api import AnyPath, checks_arguments
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
@@ -36,7 +36,7 @@ AnyEstimator = str | Estimator | type[Estimator]
 AnyPolicy = str | Spec | Policy | type[Policy]
 """A label, an opened policy, a class defined anywhere, or an object of such a class with its parameters."""
 
-What = str | PathLike[str] | Transcript | Scenario
+What = AnyPath | Transcript | Scenario
 """A path; a scenario's TOML file, or its name if no file has that name; a Transcript or a Scenario."""
 
 
@@ -76,9 +76,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
 
 def inputs_of(
-    what: What | Sequence[str | PathLike[str]],
+    what: What | Sequence[AnyPath],
     *,
-    models: str | PathLike[str] | None = None,
+    models: AnyPath | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
     **provider: Unpack[ProviderFields],
@@ -112,7 +112,7 @@ def inputs_of(
     return msgspec.structs.replace(said, scenario=made)
 
 
-def names_scenario(what: str | PathLike[str]) -> bool:
+def names_scenario(what: AnyPath) -> bool:
     """Return whether this is a scenario's TOML file, or the name of a scenario but not of a file."""
     name = fspath(what)
     return name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name))
@@ -148,12 +148,7 @@ def open_policy(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spe
     return open_label(policy, estimator_of(estimator))
 
 
-def paths_of(what: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
-    """Return one path or several as a list of strings."""
-    return [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
-
-
-def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] | None) -> list[Given]:
+def given_of(settings: AnyPath | None, project: AnyPath | None) -> list[Given]:
     """Return the settings in a project's and the user's own settings files, and those in one file of an agent.
 
     Raises InputError if `project` isn't a folder, or for a file that can't be read or has no setting of a known agent.

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import islice, pairwise
-from os import PathLike
 from pathlib import Path
 from re import escape
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Unpack, cast
 
-from ctxsim.api import Port, Positive, Seconds, checks_arguments
+from ctxsim.api import AnyPath, Port, Positive, Seconds, checks_arguments
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
 from ctxsim.errors import CtxsimError, InputError, LabelError, many
@@ -43,9 +42,7 @@ BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that agents are compared with by default."""
 
 
-def _played(
-    what: What, number: int, models: str | PathLike[str] | None, fields: ProviderFields
-) -> tuple[Transcript, Provider]:
+def _played(what: What, number: int, models: AnyPath | None, fields: ProviderFields) -> tuple[Transcript, Provider]:
     """The conversation to play, as it was recorded, and the provider whose rules apply."""
     inputs = inputs_of(what, models=models, **fields)
     if inputs.scenario is not None:
@@ -100,10 +97,10 @@ def serve(
     port: Port = 0,
     host: str = "127.0.0.1",
     faults: Sequence[str] = (),
-    log: str | PathLike[str] | None = None,
-    files: str | PathLike[str] | None = None,
+    log: AnyPath | None = None,
+    files: AnyPath | None = None,
     told: Callable[[Entry], object] = lambda entry: None,
-    models: str | PathLike[str] | None = None,
+    models: AnyPath | None = None,
     **provider: Unpack[ProviderFields],
 ) -> Endpoint:
     """Start a mock endpoint that answers any client with a conversation's responses, and enforces a real model's
@@ -175,9 +172,9 @@ def drive(
     version: str = "",
     command: str | None = None,
     limit_s: Seconds = 300.0,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     told: Callable[[AgentRun], object] = lambda run: None,
-    models: str | PathLike[str] | None = None,
+    models: AnyPath | None = None,
     **provider: Unpack[ProviderFields],
 ) -> DrivenRun:
     """Run real agents through a conversation, offline; return what they sent, beside what policies would have sent.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ctxsim.api import Positive, checks_arguments
-from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, open_policy, paths_of, the_one
+from ctxsim.api import AnyPath, Paths, Positive, checks_arguments, paths_of
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, open_policy, the_one
 from ctxsim.errors import ContractError
 from ctxsim.results.frames import frame_of
 from ctxsim.runs.rows import Rows
@@ -48,7 +46,7 @@ class Transcripts(list[Transcript]):
 
 
 @checks_arguments
-def read(*paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Transcripts:
+def read(*paths: Paths) -> Transcripts:
     """Return the transcripts of files and folders, or of lists of them, in order; `-` is standard input.
 
     The list holds all of them in memory. For a large folder, `ctxsim.readers.read` yields one at a time. Raises
@@ -59,7 +57,7 @@ def read(*paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Transcr
     return Transcripts(one for some in paths for path in paths_of(some) for one in readers.read(path))
 
 
-def scenario(name: str | PathLike[str]) -> Scenario:
+def scenario(name: AnyPath) -> Scenario:
     """Return a bundled scenario by its name, or the scenario in a TOML file. Raises UnknownName or InputError."""
     return load_scenario(str(name))
 

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -17,7 +16,7 @@ from ctxsim import results
 from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, same_transcripts, unpaired
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in
-from ctxsim.api import Count, Positive, Share, checks_arguments
+from ctxsim.api import AnyPath, Count, Positive, Share, checks_arguments
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, open_policy
 from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
@@ -51,7 +50,7 @@ class ReplayFields(ProviderFields, total=False):
     """Arguments that `bench`, `sweep`, `advise` and `construct` share. `bench` explains them."""
 
     jobs: Positive | None
-    models: str | PathLike[str] | None
+    models: AnyPath | None
     head: HeadMode
     sample: Positive | None
     seed: Count
@@ -61,7 +60,7 @@ class ReplayFields(ProviderFields, total=False):
 class BenchFields(ReplayFields, total=False):
     """Arguments that `sweep` shares with `bench`."""
 
-    out: str | PathLike[str] | None
+    out: AnyPath | None
     estimator: AnyEstimator | None
     cluster: str | None
     text: Text
@@ -106,7 +105,7 @@ class Run(results.Run):
 
 
 @checks_arguments
-def read_run(folder: str | PathLike[str]) -> Run:
+def read_run(folder: AnyPath) -> Run:
     """Return a finished run. Raises InputError if the folder holds no run or an empty one."""
     found = results.read_run(Path(folder))
     return Run(found.folder, found.info)
@@ -114,23 +113,23 @@ def read_run(folder: str | PathLike[str]) -> Run:
 
 @checks_arguments
 def bench(
-    what: What | Sequence[str | PathLike[str]],
+    what: What | Sequence[AnyPath],
     policies: str | Sequence[AnyPolicy] | None = None,
     *,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     estimator: AnyEstimator | None = None,
     jobs: Positive | None = 1,
     cluster: str | None = None,
     text: Text = "redacted",
     resume: bool = False,
     overwrite: bool = False,
-    models: str | PathLike[str] | None = None,
+    models: AnyPath | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
     sample: Positive | None = None,
     seed: Count = 0,
-    settings: str | PathLike[str] | None = None,
-    project: str | PathLike[str] | None = None,
+    settings: AnyPath | None = None,
+    project: AnyPath | None = None,
     brackets: bool = True,
     refetch: Share | None = None,
     draws: Positive | None = None,
@@ -254,9 +253,7 @@ def _reasons(inputs: Sequence[InputInfo]) -> str:
 
 
 @checks_arguments
-def sweep(
-    what: What | Sequence[str | PathLike[str]], grids: str | Sequence[str], **options: Unpack[BenchFields]
-) -> Run:
+def sweep(what: What | Sequence[AnyPath], grids: str | Sequence[str], **options: Unpack[BenchFields]) -> Run:
     """Replay transcripts or a scenario through every setting of some grids, and return the run.
 
     A grid is a label with several values: `low..high@n` stands for n values, and `a|b|c` for these three. The bounds
@@ -300,8 +297,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
 @checks_arguments
 def compare(
-    before: str | PathLike[str] | results.Run,
-    after: str | PathLike[str] | results.Run | None = None,
+    before: AnyPath | results.Run,
+    after: AnyPath | results.Run | None = None,
     policies: tuple[str, str] | None = None,
     fail_if: Sequence[str] = (),
 ) -> Comparison:

@@ -15,7 +15,7 @@ from ctxsim import readers
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed, consequence, observe, table
 from ctxsim.answers.validation.unseen import Stretch, Unseen, predicted, stretches, unseen
 from ctxsim.answers.validation.validation import Compared, Score, compare, score
-from ctxsim.api import Positive, Risk, checks_arguments
+from ctxsim.api import AnyPath, Positive, Risk, checks_arguments
 from ctxsim.api.inputs import AnyEstimator, estimator_of
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
 from ctxsim.counting.estimators.contract import violations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
 
-Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
+Recordings = AnyPath | Transcript | Iterable[AnyPath | Transcript]
 """A path, a transcript in hand, or several of them."""
 
 
@@ -162,7 +162,7 @@ class Fit(msgspec.Struct, frozen=True):
             for prompt in recorded_prompts([series], 1 / self.calibration.overall.chars_per_token)
         ]
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    def save(self, path: AnyPath) -> Path:
         """Write the calibration file, for `estimator=calibrated:file=...`, and return its path."""
         with replacing(Path(path)) as temporary:
             temporary.write_bytes(msgspec.json.format(msgspec.json.encode(self.calibration), indent=2) + b"\n")
@@ -247,9 +247,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 @checks_arguments
-def check(
-    kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False, learn: bool = False
-) -> Checked:
+def check(kind: Kind, target: AnyPath, *on: AnyPath, again: bool = False, learn: bool = False) -> Checked:
     """Check whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
     - `target`: a label, a name, a file or a folder.

@@ -9,7 +9,8 @@ import pytest
 from invented import write_logs
 from samples import conversation
 
-from ctxsim.api.inputs import Inputs, estimator_of, given_of, inputs_of, names_scenario, open_policy, paths_of, the_one
+from ctxsim.api import paths_of
+from ctxsim.api.inputs import Inputs, estimator_of, given_of, inputs_of, names_scenario, open_policy, the_one
 from ctxsim.counting.estimators import Estimator, open_estimator, registered_estimators
 from ctxsim.errors import CtxsimError, InputError, LabelError, UnknownName
 from ctxsim.policies import Policy, registered_policies
