@@ -136,16 +136,11 @@ class View(Sequence[Item]):
         start = at
         while start > 0 and (items[start - 1].message == items[start].message or items[start].kind == "tool_result"):
             start -= 1
-        end, asks = start + 1, items[start].kind == "tool_call"
-        while end < self._length:
-            item = items[end]
-            if item.message != items[end - 1].message and not (asks and item.kind == "tool_result"):
-                if end > at:
-                    break
-                start = end
-            asks = asks or item.kind == "tool_call"
-            end += 1
-        return items[start:end]
+        for group in each_exchange(items[place] for place in range(start, self._length)):
+            start += len(group)
+            if start > at:
+                break
+        return group
 
     def position(self, place: int) -> int:
         """Return the position of the item with that place. Raises ContractError if the view doesn't hold it."""
