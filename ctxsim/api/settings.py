@@ -1,7 +1,6 @@
 """Agents' settings about context, and the numbers that their users can't set, as rows."""
 
 from fnmatch import fnmatchcase
-from typing import Any
 
 import msgspec
 
@@ -72,28 +71,21 @@ def settings(pattern: str = "*") -> Settings:
 
 def _row(agent: str, entry: Number) -> SettingRow:
     newest = entry.rule()
-    defaults = "; ".join(map(_told, entry.default)) if len(entry.default) > 1 else ""
-    shared: dict[str, Any] = {
-        "agent": agent, "key": entry.key, "unit": entry.unit, "default": "" if newest is None else _text(newest.value),
-        "defaults": defaults, "policy": (entry.policy or agent) if entry.parameter else "",
-        "parameter": entry.parameter, "source": entry.source, "note": entry.note,
-    }  # fmt: skip
+    row = SettingRow(
+        agent=agent, kind="number", key=entry.key, unit=entry.unit,
+        default="" if newest is None else _text(newest.value),
+        defaults="; ".join(map(_told, entry.default)) if len(entry.default) > 1 else "",
+        policy=(entry.policy or agent) if entry.parameter else "", parameter=entry.parameter,
+        source=entry.source, note=entry.note,
+    )  # fmt: skip
     if not isinstance(entry, Setting):
-        return SettingRow(kind="number", **shared)
+        return row
     bounds = " to ".join(_text(bound) for bound in entry.bounds) if entry.bounds else "/".join(entry.choices)
-    return SettingRow(
-        kind="setting",
-        where=", ".join(filter(None, (entry.file, entry.env and f"${entry.env}"))),
-        type=entry.type,
-        bounds=" or ".join(filter(None, (bounds, *entry.words))),
-        outside=entry.outside,
-        cap=entry.cap,
-        needs=", ".join(entry.needs),
-        precedence=entry.precedence,
-        opposite=entry.opposite,
-        honoured=_judged(entry),
-        **shared,
-    )
+    return msgspec.structs.replace(
+        row, kind="setting", where=", ".join(filter(None, (entry.file, entry.env and f"${entry.env}"))),
+        type=entry.type, bounds=" or ".join(filter(None, (bounds, *entry.words))), outside=entry.outside, cap=entry.cap,
+        needs=", ".join(entry.needs), precedence=entry.precedence, opposite=entry.opposite, honoured=_judged(entry),
+    )  # fmt: skip
 
 
 def _text(value: object) -> str:
