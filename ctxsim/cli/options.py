@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import click
 import msgspec
@@ -14,7 +14,8 @@ from ctxsim.cli import completion
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""What gives a command an option: a decorator."""
 
 PATH = click.Path(path_type=Path)
 
@@ -80,19 +81,17 @@ window = click.option(
 )
 
 
-def flag(name: str, what: str, *parameter: str) -> Callable[[Command], Command]:
+def flag(name: str, what: str, *parameter: str) -> Option:
     """Give a command an option without a value; `what` says what it does."""
     return click.option(name, *parameter, is_flag=True, help=what)
 
 
-def one_of(
-    name: str, words: Collection[str], what: str, *parameter: str, usual: str | None = None
-) -> Callable[[Command], Command]:
+def one_of(name: str, words: Collection[str], what: str, *parameter: str, usual: str | None = None) -> Option:
     """Give a command an option that takes one of some words; `what` says what the word chooses."""
     return click.option(name, *parameter, type=click.Choice(list(words)), default=usual, help=what)
 
 
-def policies(what: str) -> Callable[[Command], Command]:
+def policies(what: str) -> Option:
     """Give a command `--policy`, which may be repeated; `what` says what is done under each policy."""
     return click.option(
         "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
@@ -100,12 +99,12 @@ def policies(what: str) -> Callable[[Command], Command]:
     )  # fmt: skip
 
 
-def out(what: str) -> Callable[[Command], Command]:
+def out(what: str) -> Option:
     """Give a command `--out`; `what` says what is written, and where it goes by default."""
     return click.option("--out", type=PATH, metavar="PATH", help=what)
 
 
-def form_of(what: str) -> Callable[[Command], Command]:
+def form_of(what: str) -> Option:
     """Give a command `--format`; `what` says what is printed in it."""
     return one_of("--format", FORMS, what, "form", usual="table")
 
@@ -203,7 +202,7 @@ def _keyed(number: Any, key: str, least: Any) -> Callable[[Any], Any]:
     return convert
 
 
-def sample(what: str) -> Callable[[Command], Command]:
+def sample(what: str) -> Option:
     """Give a command `--sample`; `what` says what is done with the sample."""
     return click.option("--sample", type=_keyed(Positive, "seed", Count), metavar="N[:seed=S]", help=what)
 
@@ -212,7 +211,7 @@ PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at 
 """The default of `--jobs`, for its help."""
 
 
-def jobs(what: str) -> Callable[[Command], Command]:
+def jobs(what: str) -> Option:
     """Give a command `--jobs`; `what` stays the same for any number."""
     return click.option(
         "--jobs", type=number_of(Positive), metavar="N", help=f"Use N processes. {PROCESSES} {what} the same."
@@ -286,10 +285,10 @@ faults = click.option(
 )  # fmt: skip
 
 
-def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def given(*options: Option) -> Option:
     """Give a command several options, in this order."""
 
-    def give(command: Command) -> Command:
+    def give(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
             command = option(command)
         return command
