@@ -105,26 +105,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs what an extra of ctxsim needs, from where this ctxsim came from.
+    """Return the command that installs the packages that an extra of ctxsim needs.
 
-    If the origin is unknown, it names the extra's packages. It never requests `ctxsim` from an index, where anybody
-    could register that name. Rule: direct_url.json of PEP 610.
+    It never requests `ctxsim` from an index, where anybody could register that name.
     """
-    import json
     from importlib.metadata import PackageNotFoundError, distribution
-    from urllib.parse import unquote, urlsplit
 
     try:
         found = distribution("ctxsim")
     except PackageNotFoundError:
         return "install ctxsim by pip, from its own folder or repository"
-    origin = json.loads(found.read_text("direct_url.json") or "{}")
-    url = str(origin.get("url", ""))
-    if url.startswith("file:"):
-        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-        return f"pip install {editable}'{unquote(urlsplit(url).path)}[{extra}]'"
-    if vcs := origin.get("vcs_info"):
-        return f"pip install 'ctxsim[{extra}] @ {vcs['vcs']}+{url}@{vcs['commit_id']}'"
     wanted = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
     needs = [one.partition(";")[0].strip() for one in found.requires or () if wanted.search(one)]
     return f"pip install {' '.join(map(repr, needs))}"

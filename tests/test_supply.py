@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from importlib.metadata import PathDistribution
@@ -40,27 +39,15 @@ def test_the_list_of_licences_has_every_dependency() -> None:
         assert re.split(r"[<>=]", one)[0] in known, one
 
 
-@pytest.mark.parametrize(
-    ("origin", "said"),
-    [({"url": "file:///home/me/a%20b", "dir_info": {"editable": True}}, "pip install -e '/home/me/a b[cluster]'"),
-     ({"url": "file:///home/me/x", "dir_info": {}}, "pip install '/home/me/x[cluster]'"),
-     ({"url": "https://git.example/x", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-      "pip install 'ctxsim[cluster] @ git+https://git.example/x@abc'"),
-     (None, "pip install 'distributed>=2024.1'")],
-)  # fmt: skip
-def test_an_extra_is_from_where_ctxsim_is_from(
-    origin: dict[str, object] | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_extra_is_installed_by_the_names_of_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: ctxsim\nVersion: 0\nRequires-Dist: click>=8.1\n"
         "Requires-Dist: distributed>=2024.1; extra == 'cluster'\nRequires-Dist: uvicorn>=0.30; extra == 'serve'\n"
     )
-    if origin:
-        (tmp_path / "direct_url.json").write_text(json.dumps(origin))
     monkeypatch.setattr("importlib.metadata.distribution", lambda name: PathDistribution(tmp_path))
-    assert how_to_install("cluster") == said
+    assert how_to_install("cluster") == "pip install 'distributed>=2024.1'"
 
 
 def test_no_message_names_ours_alone() -> None:
     for file in [*(ROOT / "ctxsim").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
-        assert not re.search(r"pip install '?ctxsim(?!\[\{extra\}\] @ )", file.read_text()), file
+        assert not re.search(r"pip install '?ctxsim", file.read_text()), file
