@@ -69,16 +69,8 @@ class _Commands(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
-def _version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    if asked:
-        from ctxsim.results.run_info import __version__
-
-        click.echo(f"ctxsim, version {__version__}")
-        context.exit()
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.version_option(package_name="ctxsim", help="Show the version.")
 @click.option(
     "-q", "--quiet", is_flag=True, expose_value=False, help="With any command, print only the result and errors."
 )
