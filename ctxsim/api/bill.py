@@ -108,15 +108,31 @@ def bill(
     """
     place = indexes.place()
     known = indexes.load(place) if index else indexes.Index()
-    prices = PriceList(known)
+    prices, sources = PriceList(known), list(readers.sources(*paths_of(what)))
+    keys = list(map(indexes.key_of, sources))
+    before = [indexes.known(known, key) for key in keys]
+    new = _extracted([source for source, found in zip(sources, before, strict=True) if found is None], jobs)
+    sessions: list[Session] = []
     left_out: list[str] = []
     errors: list[str] = []
-    sessions, changed = _sessions(paths_of(what), known, jobs, tell, left_out, errors)
-    found = billed(sessions, prices, days)
+    changed = False
+    for source, key, held in zip(sources, keys, before, strict=True):
+        found = next(new) if held is None else held
+        if isinstance(found, InputError):
+            of_no_format = isinstance(found, NotATranscript) and not source.named
+            (left_out if of_no_format else errors).append(str(found))
+            found = ()
+        elif held is None:
+            changed |= indexes.add(known, key, found)
+        sessions += found
+        left_out += [f"{one.name}: {line}" for one in found for line in one.skipped]
+        if tell:
+            tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
+    lines = billed(sessions, prices, days)
     if index and (changed or prices.changed):
         indexes.save(place, known)
     folder = None if project is None else Path(project).resolve()
-    return Bill(found, prices, left_out, errors, {} if project is None else _memory(Path(project)), folder)
+    return Bill(lines, prices, left_out, errors, {} if project is None else _memory(Path(project)), folder)
 
 
 class Unpaired(msgspec.Struct, frozen=True):
@@ -159,36 +175,6 @@ def compare_unpaired(before: AnyPath, after: AnyPath, fail_if: Sequence[str] = (
         raise CtxsimError(f"nothing for --fail-if to judge: too few sessions have {', '.join(sorted(lacking))}")
     broken = [one for one in found if one.changed and any(rule.broken_by(one.figure, one.effect) for rule in rules)]
     return Unpaired(found, broken, [line for side in sides for line in side.errors], *compared(*sessions))
-
-
-def _sessions(
-    paths: Sequence[str],
-    index: indexes.Index,
-    jobs: int | None,
-    tell: Tell | None,
-    left_out: list[str],
-    errors: list[str],
-) -> tuple[list[Session], bool]:
-    """The sessions at these paths, and whether some were added to the index."""
-    sources = list(readers.sources(*paths))
-    keys = list(map(indexes.key_of, sources))
-    known = [indexes.known(index, key) for key in keys]
-    new = _extracted([source for source, found in zip(sources, known, strict=True) if found is None], jobs)
-    sessions: list[Session] = []
-    changed = False
-    for source, key, before in zip(sources, keys, known, strict=True):
-        found = next(new) if before is None else before
-        if isinstance(found, InputError):
-            of_no_format = isinstance(found, NotATranscript) and not source.named
-            (left_out if of_no_format else errors).append(str(found))
-            found = ()
-        elif before is None:
-            changed |= indexes.add(index, key, found)
-        sessions += found
-        left_out += [f"{one.name}: {line}" for one in found for line in one.skipped]
-        if tell:
-            tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
-    return sessions, changed
 
 
 def _extracted(sources: Sequence[Source], jobs: int | None) -> Iterator[tuple[Session, ...] | InputError]:
