@@ -27,8 +27,8 @@ from ctxsim.results.files import PICTURES, refuse_other
 @click.command("bill")
 @options.paths
 @options.one_of("--by", BYS, "Print one row of the table for each of these. Default: project.", usual="project")
-@click.option("--days", type=options.number_of(Count), default=DAYS, metavar="N", help="Count only the last N days "
-              f"of the recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
+@options.a_number("--days", Count, f"Count only the last N days of the recordings. 0 counts all days. Default: {DAYS}.",
+                  default=DAYS)  # fmt: skip
 @options.flag("--no-smaller", "Leave out what would have saved money.", "alone")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."

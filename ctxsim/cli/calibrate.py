@@ -28,8 +28,8 @@ MOST_GROUPS = 24
     "--by", ("kind", "tool", "model"),
     "Fit one ratio for each kind of content, each tool or each model. Default: tool.", usual="tool",
 )  # fmt: skip
-@click.option("--risk", type=options.number_of(Risk), metavar="Q", help="Choose so few characters per "
-              "token that a request near the window's size is underestimated with at most this chance.")  # fmt: skip
+@options.a_number("--risk", Risk, "Choose so few characters per token that a request near the window's size is "
+                  "underestimated with at most this chance.", "Q")  # fmt: skip
 @options.out("Write the calibration to this file, and a picture beside it. Default: calibration.json.")
 @options.form
 def command(

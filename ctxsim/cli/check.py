@@ -7,6 +7,7 @@ from typing import cast
 
 import click
 
+from ctxsim.api import Positive
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
@@ -43,10 +44,10 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--case", type=options.PATH, metavar="FILE",
     help="With --doctor and one --scenario, write the shortest transcript that shows the scenario's defect to FILE.",
 )  # fmt: skip
-@click.option(
-    "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-    help="When checking a policy, run only this scenario; with --doctor, check only this defect: defects/NAME. May be "
-    "repeated.",
+@options.several(
+    "--scenario", "scenarios", "NAME",
+    "When checking a policy, run only this scenario; with --doctor, check only this defect: defects/NAME.",
+    completion.scenarios,
 )  # fmt: skip
 @options.flag(
     "--learn",
@@ -55,10 +56,8 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @options.flag(
     "--again", "When checking a run, replay it, and compare the new tables with the stored ones byte for byte."
 )
-@click.option(
-    "--inputs", multiple=True, metavar="PATH",
-    help="With --again, read the run's recordings from this path if they have moved. May be repeated.",
-)  # fmt: skip
+@options.several("--inputs", "inputs", "PATH", "With --again, read the run's recordings from this path if they have "
+                 "moved.")  # fmt: skip
 @click.option(
     "--version", default="", metavar="V|V..V",
     help="When checking a setting, run this version of the agent. With V..V, find between these two versions the one "
@@ -68,10 +67,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--model", default="", metavar="ID", shell_complete=completion.models,
     help="When checking a setting, run the agent with this model.",
 )  # fmt: skip
-@click.option(
-    "--window", type=click.IntRange(min=1), metavar="N",
-    help="When checking a setting, set the model's window to N tokens.",
-)  # fmt: skip
+@options.a_number("--window", Positive, "When checking a setting, set the model's window to N tokens.")
 @options.flag("--install", "When checking a setting, first install the agent's version under test into a cache folder.")
 @options.form
 def command(

@@ -2,10 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import msgspec
+from msgspec import Meta
 
 from ctxsim.answers.compactions.study import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
@@ -85,8 +86,8 @@ def _scored(alone: bool, transcript: Transcript) -> tuple[Compactions, int, int]
 @command.command("score")
 @click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
 @click.argument("transcript", type=click.Path())
-@click.option("--call", type=click.IntRange(min=2), metavar="N", help="Let the summary replace the history before "
-              "call N. Default: the call of the last recorded compaction, or else the whole recording.")  # fmt: skip
+@options.a_number("--call", Annotated[int, Meta(ge=2)], "Let the summary replace the history before call N. Default: "
+                  "the call of the last recorded compaction, or else the whole recording.")  # fmt: skip
 def score_command(summary: Any, transcript: str, call: int | None) -> None:
     """Score a saved summary against its recording.
 

@@ -29,10 +29,8 @@ from ctxsim.results.run_info import __version__
     "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies,
     help="Compare these two policies: both in RUN_A, or the first in RUN_A and the second in RUN_B.",
 )  # fmt: skip
-@click.option(
-    "--fail-if", "rules", multiple=True, metavar="RULE",
-    help="Exit with status 1 if this condition holds, for example 'cost_usd > +2%'. May be repeated.",
-)  # fmt: skip
+@options.several("--fail-if", "rules", "RULE", "Exit with status 1 if this condition holds, for example "
+                 "'cost_usd > +2%'.")  # fmt: skip
 @options.goal
 @options.one_of("--format", (*FORMS, "latex"), "Print the result in this form.", "form", usual="table")
 def command(

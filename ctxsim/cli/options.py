@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import click
 import msgspec
 from click.core import ParameterSource
+from msgspec import Meta
 
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.api import Count, Positive, Share
 from ctxsim.cli import completion
+from ctxsim.cli.completion import Complete
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
 
@@ -26,17 +28,23 @@ def number_of(kind: Any) -> Any:
     return (click.IntRange if number is int else click.FloatRange)(limits.ge, limits.le)
 
 
+def a_number(name: str, kind: Any, what: str, metavar: str = "N", **more: Any) -> Option:
+    """Give a command an option that takes a number within the limits of `kind`; `what` says what it does."""
+    return click.option(name, type=number_of(kind), metavar=metavar, help=what, **more)
+
+
+def several(name: str, parameter: str, metavar: str, what: str, complete: Complete | None = None) -> Option:
+    """Give a command an option that may be repeated; `what` says what it does."""
+    return click.option(name, parameter, multiple=True, metavar=metavar, shell_complete=complete,
+                        help=f"{what} May be repeated.")  # fmt: skip
+
+
 paths = click.argument("paths", nargs=-1)
 """Transcripts: files, folders, - for standard input. May be empty."""
 
 some_paths = click.argument("paths", nargs=-1, required=True)
 
-number = click.option(
-    "--number",
-    type=number_of(Positive),
-    metavar="N",
-    help="Take transcript number N of the input. Default: the first.",
-)
+number = a_number("--number", Positive, "Take transcript number N of the input. Default: the first.")
 estimator = click.option(
     "--estimator",
     metavar="LABEL",
@@ -76,9 +84,8 @@ model = click.option(
 MOST_TOKENS = 10**12
 """The upper bound of a number of tokens on the command line."""
 
-window = click.option(
-    "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="Set the provider's context window to N tokens."
-)
+window = a_number("--window", Annotated[int, Meta(ge=1, le=MOST_TOKENS)],
+                  "Set the provider's context window to N tokens.")  # fmt: skip
 
 
 def flag(name: str, what: str, *parameter: str) -> Option:
@@ -93,10 +100,7 @@ def one_of(name: str, words: Collection[str], what: str, *parameter: str, usual:
 
 def policies(what: str) -> Option:
     """Give a command `--policy`, which may be repeated; `what` says what is done under each policy."""
-    return click.option(
-        "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-        help=f"{what} May be repeated.",
-    )  # fmt: skip
+    return several("--policy", "policies", "LABEL", what, completion.policies)
 
 
 def out(what: str) -> Option:
@@ -213,9 +217,7 @@ PROCESSES = "Default: one for each 4 MB of recordings, at most one per core, at 
 
 def jobs(what: str) -> Option:
     """Give a command `--jobs`; `what` stays the same for any number."""
-    return click.option(
-        "--jobs", type=number_of(Positive), metavar="N", help=f"Use N processes. {PROCESSES} {what} the same."
-    )
+    return a_number("--jobs", Positive, f"Use N processes. {PROCESSES} {what} the same.")
 
 
 def _workers(value: Any) -> int:
@@ -230,10 +232,7 @@ RULES = (model, window, provider)
 """Options that set the provider's rules."""
 
 RUN_OPTIONS = (
-    click.option(
-        "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-        help="Run this scenario. May be repeated.",
-    ),
+    several("--scenario", "scenarios", "NAME", "Run this scenario.", completion.scenarios),
     estimator, *RULES, head, across, out("Write the results to this folder instead of results/<name>."),
     flag("--force", "Overwrite the run that is in the result folder.", "overwrite"),
     flag("--resume", "Continue the run in the result folder that was stopped or killed."),
@@ -277,11 +276,11 @@ as_set = click.option(
 )  # fmt: skip
 """The settings of the recorded agent's user."""
 
-faults = click.option(
-    "--fault", "faults", multiple=True, metavar="FAULT",
-    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N] (refuses response number STEP N times, and says to "
-    "wait S seconds), stream-error@STEP (breaks off this response), usage=FACTOR (multiplies the reported usage), "
-    "usage=none, slow=SECONDS, or unpaired (accepts tool calls without results). May be repeated.",
+faults = several(
+    "--fault", "faults", "FAULT",
+    "Make the endpoint misbehave: 429@STEP[:retry=S,times=N] (refuses response number STEP N times, and says to wait S "
+    "seconds), stream-error@STEP (breaks off this response), usage=FACTOR (multiplies the reported usage), usage=none, "
+    "slow=SECONDS, or unpaired (accepts tool calls without results).",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
+from ctxsim.api import Positive
 from ctxsim.api.inputs import inputs_of, open_policy, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
@@ -45,20 +46,18 @@ CELLS = 18
 @options.across
 @options.number
 @options.flag("--losses", "Under each call, list what it used of earlier results but its request no longer contained.")
-@click.option(
-    "--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print only the request of call K."
-)
+@options.a_number("--request", Positive, "Print only the request of call K.", "K")
 @options.one_of(
     "--format", get_args(Format), "With --request, print the request in this form. Default: anthropic.", "wire"
 )
 def command(
-    what: str, label: str, number: int | None, losses: bool, request_call: int | None, wire: Format | None, **said: Any
+    what: str, label: str, number: int | None, losses: bool, request: int | None, wire: Format | None, **said: Any
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
     Prints the calls to standard output. What the policy would have shown to its user goes to standard error.
     """
-    if wire is not None and request_call is None:
+    if wire is not None and request is None:
         raise CtxsimError("--format is of one request; say which by --request K")
     inputs = inputs_of(what, **options.fields(said))
     with stage("read"):
@@ -75,10 +74,10 @@ def command(
     counter = provider.counter()
     one = msgspec.structs.replace(one, counter=counter)
     sent = sent_of(one, spec)
-    if request_call is not None:
-        chosen = next(islice(iter(sent), request_call - 1, None), None)
+    if request is not None:
+        chosen = next(islice(iter(sent), request - 1, None), None)
         if chosen is None:
-            raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {request_call}")
+            raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {request}")
         body = request_body(list(chosen.view), transcript.head, wire or "anthropic")
         click.echo(json.dumps(body, indent=2, ensure_ascii=False))
         return

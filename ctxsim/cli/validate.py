@@ -24,10 +24,9 @@ WORST = 5
 @options.flag(
     "--estimates", "Judge estimators, and what their errors cause, instead of the modelled provider.", "judged"
 )
-@click.option("--estimator", "labels", multiple=True, metavar="LABEL",
-              help="With --estimates, judge only this estimator. May be repeated.")  # fmt: skip
-@click.option("--threshold", type=options.number_of(Positive), metavar="N", help="With --estimates, judge a policy "
-              "that acts above N tokens. Default: 70 % of each segment's largest request.")  # fmt: skip
+@options.several("--estimator", "labels", "LABEL", "With --estimates, judge only this estimator.")
+@options.a_number("--threshold", Positive, "With --estimates, judge a policy that acts above N tokens. Default: 70 % "
+                  "of each segment's largest request.")  # fmt: skip
 @options.tokenizer
 @options.out("With --estimates, write the tables and pictures to this folder. Default: results/accuracy.")
 @options.form

@@ -19,7 +19,7 @@ USUAL: dict[str, dict[str, Any]] = {
     "bench": {"goal": "dollars", "form": "table", "columns": None, "head": "fitted", "across": False,
               "overwrite": False, "resume": False, "text": "redacted", "jobs": None, "rules": (), "scenarios": (),
               "policies": (), "out": None},
-    "replay": {"losses": False, "request_call": None, "wire": None, "across": False, "head": "fitted", "number": None},
+    "replay": {"losses": False, "request": None, "wire": None, "across": False, "head": "fitted", "number": None},
 }  # fmt: skip
 
 
