@@ -9,14 +9,13 @@ from pathlib import Path
 
 from ctxsim.api import AnyPath, checks_arguments
 from ctxsim.errors import CtxsimError
-from ctxsim.live.configs.apply import Applied, Change, planned, undo, write
+from ctxsim.live.configs.apply import Applied, Change, planned, write
+from ctxsim.live.configs.apply import undo as undo
 from ctxsim.live.configs.edit import Format, Value
 from ctxsim.plugins.files import Keys
 from ctxsim.policies.agents.given import known_setting
 from ctxsim.policies.agents.lines import file_of
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, shown
-
-__all__ = ["apply", "change", "undo"]
 
 _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
