@@ -171,15 +171,12 @@ class View(Sequence[Item]):
         """
         wanted = set(places)
         found = wanted.copy()
-        for exchange in each_exchange(self) if len(wanted) > FEW else self._exchanges_of(wanted):
+        few = (self.exchange(position) for position in map(self._position, wanted) if position is not None)
+        for exchange in each_exchange(self) if len(wanted) > FEW else few:
             members = [item.place for item in exchange]
             if not wanted.isdisjoint(members) and any(item.kind == "tool_call" for item in exchange):
                 found.update(members)
         return found
-
-    def _exchanges_of(self, places: Iterable[int]) -> Iterator[list[Item]]:
-        positions = map(self._position, places)
-        return (self.exchange(position) for position in positions if position is not None)
 
     # editing
 
