@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -111,16 +111,9 @@ def diagnose_driven(
     return Diagnoses(found, tuple(dict.fromkeys(untold)))
 
 
-class Shown(NamedTuple):
-    """The shortest transcript in which a policy shows a defect, and what the provider says to its last request."""
-
-    defect: Defect
-    transcript: Transcript
-    answer: str
-
-
-def shortest_case(policy: str, defect: str) -> Shown:
-    """Return the fewest first calls of a defect's scenario that show the defect in a policy.
+def shortest_case(policy: str, defect: str) -> tuple[Defect, Transcript, str]:
+    """Return a defect, the fewest first calls of its scenario that show it in a policy, and the provider's answer to
+    the last request.
 
     Raises UnknownName, ContractError, and CtxsimError if the policy doesn't have the defect.
     """
@@ -133,4 +126,4 @@ def shortest_case(policy: str, defect: str) -> Shown:
     answer = "200" if last.status == "ok" else f"{last.status}, {last.verdict.reason}"
     if last.attempts > 1:
         answer = f"refused {last.attempts - (last.status == 'ok')} times for its size, at last {answer}"
-    return Shown(case.defect, transcript, answer)
+    return case.defect, transcript, answer

@@ -154,15 +154,15 @@ def _case(policy: str, defect: str, file: Path) -> None:
     """Write the shortest transcript in which a policy shows a defect, and print how to see and mend it."""
     from ctxsim.api.defects import shortest_case
 
-    found = shortest_case(policy, defect)
+    shown, transcript, answer = shortest_case(policy, defect)
     with replacing(file) as partial:
-        partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(found.transcript)))
-    expected = found.defect.expectation
-    say(f"{file}: {len(found.transcript.calls)} calls. Expected: {expected.that[0].lower()}{expected.that[1:]}")
-    say(f"The provider's answer to the last: {found.answer}")
+        partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(transcript)))
+    expected = shown.expectation
+    say(f"{file}: {len(transcript.calls)} calls. Expected: {expected.that[0].lower()}{expected.that[1:]}")
+    say(f"The provider's answer to the last: {answer}")
     say(f"What would mend it: {expected.mend}")
     for one in expected.seen:
         say(f"Reported of {one.who}, {one.date}: {one.source}")
-    rules = " ".join(f"--provider {name}={value}" for name, value in found.defect.scenario.provider.items()
+    rules = " ".join(f"--provider {name}={value}" for name, value in shown.scenario.provider.items()
                      if not isinstance(value, dict))  # fmt: skip
     say(f"To see it: ctxsim replay {shlex.quote(str(file))} --policy {shlex.quote(policy)} {rules}")

@@ -9,7 +9,7 @@ import pytest
 from samples import conversation
 
 from ctxsim.api import defects as room
-from ctxsim.api.defects import Diagnoses, Shown, diagnose, diagnose_driven, shortest_case
+from ctxsim.api.defects import Diagnoses, diagnose, diagnose_driven, shortest_case
 from ctxsim.errors import CtxsimError
 from ctxsim.runs.doctor import Defect, Diagnosis
 from ctxsim.runs.driven import UNPLAYED
@@ -64,7 +64,7 @@ def test_a_case_says_what_the_provider_answers(
     monkeypatch.setattr(room, "load_defect", lambda name: name)
     monkeypatch.setattr(room, "prepare_case", lambda name: case)
     monkeypatch.setattr(room, "shortest", lambda spec, given: (made, [None, last]) if given is case else None)
-    assert shortest_case("mask", "mine") == Shown(case.defect, made, answer)
+    assert shortest_case("mask", "mine") == (case.defect, made, answer)
     monkeypatch.setattr(room, "shortest", lambda spec, given: None)
     with pytest.raises(CtxsimError, match="mask:keep=2,batch=1 doesn't have mine"):
         shortest_case("mask:keep=2", "mine")

@@ -188,7 +188,7 @@ def test_a_case_is_written_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     scenario: Any = SimpleNamespace(name="x", provider={"window": 9, "cache": "none", "prices": {"input": 1}})
     seen = (SimpleNamespace(who="pi", date="2026-01-02", source="there"),)
     defect = Defect(scenario, Expectation("Nothing is lost", "s", 0, "Keep it.", seen))  # type: ignore[arg-type]
-    shown = SimpleNamespace(defect=defect, transcript=conversation("one"), answer="overflow, too long")
+    shown = defect, conversation("one"), "overflow, too long"
     monkeypatch.setattr("ctxsim.api.defects.shortest_case", lambda policy, name: shown)
     monkeypatch.setenv("COLUMNS", "300")
     line = ("check", "policy", "mask", "--doctor", "--scenario", "defects/x", "--case", "a b.jsonl")
