@@ -97,11 +97,9 @@ class Run(results.Run):
 
     def _repr_html_(self) -> str:
         """The table that `ctxsim bench` prints."""
-        import pandas
-
         from ctxsim.report.tables import policy_rows
 
-        return str(pandas.DataFrame(policy_rows(self)).fillna("-").to_html(index=False))
+        return str(frame_of(policy_rows(self)).fillna("-").to_html(index=False))
 
 
 @checks_arguments

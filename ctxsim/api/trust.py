@@ -237,9 +237,7 @@ class Checked(msgspec.Struct, frozen=True):
 
     def frame(self) -> Frame:
         """Return a row for each violation and finding."""
-        import pandas
-
-        return pandas.DataFrame(self.lines(), columns=["what", "line"])
+        return frame_of(({"what": what, "line": line} for what, line in self.lines()), ("what", "line"))
 
     def lines(self) -> list[tuple[str, str]]:
         """Return each line with its kind, "violation" or "finding"."""
