@@ -36,7 +36,7 @@ MOST_NAMES = 16
 """The largest number of names beside the lines."""
 
 SAMPLED = 20_000
-"""The largest number of requests in the picture of estimates."""
+"""About the number of requests in the picture of estimates, if the run has more."""
 
 
 def shown_transcript(run: Run) -> str:
@@ -160,19 +160,6 @@ def limits(provider: Mapping[str, Any], policies: Mapping[str, Mapping[str, floa
     return found + sorted(own)
 
 
-def _sample(run: Run, most: int) -> Any:
-    """Estimates and counts of at most that many requests, drawn at random from the run."""
-    total = run.rows("calls")
-    chosen = np.sort(np.random.default_rng(0).choice(total, min(most, total), replace=False))
-    found, start = [], 0
-    for batch in run.batches("calls", ["policy", "tokens_sent", "tokens_estimated"]):
-        first, last = np.searchsorted(chosen, [start, start + len(batch)])
-        found.append(batch.iloc[chosen[first:last] - start])
-        start += len(batch)
-    calls = pandas.concat(found)
-    return calls[calls.tokens_sent > 0]
-
-
 def counted_by(info: RunInfo) -> str:
     """Return which tokenizers counted, in few words for an axis, and how sizes were matched with recorded ones."""
     names = list(info.tokenizers)
@@ -182,10 +169,12 @@ def counted_by(info: RunInfo) -> str:
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """Draw a box for each kind of policy: the errors of its estimates, over up to SAMPLED requests of the run."""
-    calls = _sample(one.run, SAMPLED)
+    """Draw a box for each kind of policy: the errors of its estimates, over about SAMPLED requests of the run."""
+    share = min(1.0, SAMPLED / one.run.rows("calls"))
+    batches = one.run.batches("calls", ["policy", "tokens_sent", "tokens_estimated"])
+    calls = pandas.concat([batch.sample(frac=share, random_state=0).sort_index() for batch in batches])
     # Bounds don't decide by estimates.
-    calls = calls[~calls.policy.isin(one.run.info.bounds)]
+    calls = calls[(calls.tokens_sent > 0) & ~calls.policy.isin(one.run.info.bounds)]
     errors = 100 * (calls.tokens_estimated / calls.tokens_sent - 1).astype(float)
     by_policy = dict(iter(errors.groupby(calls.policy.astype(str).map(family))))
     # Those that are off the most stand on top.
