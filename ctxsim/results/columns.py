@@ -37,7 +37,7 @@ Modelled = column("modelled", "count")
 ModelledTokens = column("modelled", "tokens")
 Seconds = column("modelled", "seconds")
 Found = column("counted", "references")
-SurvivalShare = column("counted", "share of references")
+Share = column("counted", "share of references")
 Dollars = column("modelled", "USD")
 Ratio = column("modelled", "ratio")
 RecordedDollars = column("recorded", "USD")
@@ -78,9 +78,7 @@ class CallRow(OfPolicy, frozen=True):
     tokens_sent: Annotated[int, Counted, "input of the request that the policy sent, also if it was refused"]
     tokens_estimated: Annotated[int, Estimated, "the policy's estimate of tokens_sent"]
     tokens_recorded: Annotated[int | None, Recorded, "input of the recorded request, if it is comparable"]
-    trigger: Annotated[
-        str, Fact, "false-safe or false-alarm, if estimate and count lie on two sides of the policy's limit"
-    ]
+    trigger: Annotated[str, Fact, "false-safe or false-alarm: estimate and count on two sides of the policy's limit"]
     tokens_cache_read: Annotated[int, ModelledTokens, "input read from the prompt cache"]
     tokens_cache_write: Annotated[int, ModelledTokens, "input written to the prompt cache"]
     tokens_uncached: Annotated[int, ModelledTokens, "input neither read from the cache nor written to it"]
@@ -88,12 +86,8 @@ class CallRow(OfPolicy, frozen=True):
     cache_break: Annotated[
         str, Fact, "why input was rewritten: an edit's reason, lifetime, reach, model, tools, prompt or a recorded miss"
     ]
-    tokens_output: Annotated[
-        int, Counted, "size of the response: the recorded size where it is trusted, else the count"
-    ]
-    cost_usd: Annotated[
-        float | None, Dollars, "cost of the call and of its summary calls; a refused call costs as if answered"
-    ]
+    tokens_output: Annotated[int, Counted, "size of the response: as recorded where that is trusted, else as counted"]
+    cost_usd: Annotated[float | None, Dollars, "cost with summary calls; a refused call costs as if answered"]
     cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
     cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]
@@ -119,9 +113,7 @@ class CallRow(OfPolicy, frozen=True):
     refs_kept_fresh: Annotated[int, Found, "part of refs_needed_fresh that the view still held"] = 0
     refs_needed_carried: Annotated[int, Found, "aged identifiers used, also those that the agent had repeated"] = 0
     refs_kept_carried: Annotated[int, Found, "part of refs_needed_carried that the view still held"] = 0
-    tokens_cache_write_5m: Annotated[
-        int | None, ModelledTokens, "tokens_cache_write with a lifetime of five minutes"
-    ] = None
+    tokens_cache_write_5m: Annotated[int | None, ModelledTokens, "tokens_cache_write that lasts five minutes"] = None
     tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "tokens_cache_write with a lifetime of an hour"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read but missed"] = None
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking dropped by the provider, in the request"] = None
@@ -130,10 +122,7 @@ class CallRow(OfPolicy, frozen=True):
 
 
 class Event(OfPolicy, frozen=True):
-    """One edit. `item` is the place in the recording, negative for an item that a policy made.
-
-    `sources` are the places of the items that an inserted item replaces; `text` is the beginning of its new text.
-    """
+    """One edit."""
 
     call: Annotated[int, Number, "the call's number, from 1"]
     moment: Annotated[str, Fact, "when the policy edited: on_tool_result, before_call, after_call or on_overflow"]
@@ -147,7 +136,7 @@ class Event(OfPolicy, frozen=True):
 
 
 class ItemRow(OfTranscript, frozen=True):
-    """One recorded item. `first_call` is the request that first sends it, `used_by` the calls that needed it."""
+    """One recorded item."""
 
     item: Annotated[int, Number, "the item's place in the recording"]
     kind: Annotated[str, Fact, "user, assistant, reasoning, tool_call or tool_result"]
@@ -160,7 +149,7 @@ class ItemRow(OfTranscript, frozen=True):
 
 
 class NeedRow(OfTranscript, frozen=True):
-    """One reference that a call needed. `item` is the place of its newest source, `depth` its own place in that."""
+    """One reference that a call needed."""
 
     call: Annotated[int, Number, "the call's number, from 1"]
     detector: Annotated[str, Fact, "strict or loose"]
@@ -174,10 +163,9 @@ class NeedRow(OfTranscript, frozen=True):
 
 
 class LossRow(OfPolicy, frozen=True):
-    """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
+    """One need that a policy's view no longer held.
 
-    `form` says whether the newest source was `truncated`, `dropped` or `summarised`. The columns after it repeat those
-    of the need, so that losses can be summed without the table of needs.
+    The columns after `form` repeat those of the need, so that losses can be summed without the table of needs.
     """
 
     call: Annotated[int, Number, "the call's number, from 1"]
@@ -198,7 +186,7 @@ class FrontierRow(OfTranscript, frozen=True):
     """
 
     family: Annotated[str, Fact, "results: policies that remove whole results; any: all policies"]
-    survival: Annotated[float, SurvivalShare, "the survival to be reached"]
+    survival: Annotated[float, Share, "the survival to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
     cost_usd: Annotated[float | None, Dollars, "the least cost, if edits cost nothing"]
     scheduled_usd: Annotated[
@@ -207,7 +195,7 @@ class FrontierRow(OfTranscript, frozen=True):
 
 
 class NeedleRow(OfPolicy, frozen=True):
-    """One planted fact at one later use under one policy. `compactions` counts those between first request and use."""
+    """One planted fact at one later use under one policy."""
 
     needle: Annotated[int, Number, "the planted fact's number"]
     kind: Annotated[str, Fact, "key-value, json, log, prose, rule, or a kind that the scenario names"]
@@ -231,9 +219,7 @@ class SummaryRow(OfTranscript, frozen=True):
     tokens_full_sum: Annotated[int, Counted, "input of all calls if the policy had never edited"]
     tokens_output_sum: Annotated[int, Counted, "output of all calls"]
     tokens_growth_per_call: Annotated[float | None, Growth, "mean growth of the request from call to call"]
-    cost_usd: Annotated[
-        float | None, Dollars, "cost of all calls and of their summary calls; a refused call costs as if answered"
-    ]
+    cost_usd: Annotated[float | None, Dollars, "cost with summary calls; a refused call costs as if answered"]
     cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
     cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]
@@ -261,18 +247,14 @@ class SummaryRow(OfTranscript, frozen=True):
     summary_calls: Annotated[int, Number, "summaries that the policy asked for"]
     tokens_summary: Annotated[int, ModelledTokens, "input and output of the summary calls"]
     calls_with_aged_needs: Annotated[int, Number, "calls that used an aged identifier"]
-    survival: Annotated[
-        float | None, SurvivalShare, "share of the needed aged identifiers still in view, mean over calls"
-    ]
-    survival_values: Annotated[float | None, SurvivalShare, "survival of values, which are identifiers except names"]
-    survival_loose: Annotated[float | None, SurvivalShare, "survival of aged quotations"]
-    survival_fresh: Annotated[float | None, SurvivalShare, "survival of identifiers of the newest results"]
-    survival_carried: Annotated[float | None, SurvivalShare, "survival of aged identifiers, also of repeated ones"]
-    survival_low: Annotated[float | None, SurvivalShare, "survival if summaries kept nothing"]
-    survival_high: Annotated[float | None, SurvivalShare, "survival if summaries kept what later calls use"]
-    chance_rate: Annotated[
-        float | None, SurvivalShare, "share of needed identifiers that another session's results hold too"
-    ]
+    survival: Annotated[float | None, Share, "share of the needed aged identifiers still in view, mean over calls"]
+    survival_values: Annotated[float | None, Share, "survival of values, which are identifiers except names"]
+    survival_loose: Annotated[float | None, Share, "survival of aged quotations"]
+    survival_fresh: Annotated[float | None, Share, "survival of identifiers of the newest results"]
+    survival_carried: Annotated[float | None, Share, "survival of aged identifiers, also of repeated ones"]
+    survival_low: Annotated[float | None, Share, "survival if summaries kept nothing"]
+    survival_high: Annotated[float | None, Share, "survival if summaries kept what later calls use"]
+    chance_rate: Annotated[float | None, Share, "share of needed identifiers that another session's results hold too"]
     lost_truncated: Annotated[int, Found, "needs lost because the policy cut their source"]
     lost_dropped: Annotated[int, Found, "needs lost because the policy removed their source"]
     lost_summarised: Annotated[int, Found, "needs lost because the policy summarised their source"]
@@ -291,9 +273,7 @@ class SummaryRow(OfTranscript, frozen=True):
         int | None, Modelled, "calls with the estimate over the policy's limit and the count under it"
     ]
     trigger_displacement_calls: Annotated[
-        int | None,
-        ModelledCalls,
-        "calls by which the estimate passes the limit too late; negative: too early",
+        int | None, ModelledCalls, "calls by which the estimate passes the limit too late; negative: too early"
     ]
     trigger_displacement_tokens: Annotated[
         int | None, ModelledTokens, "input by which the estimate passes the limit too late; negative: too early"
@@ -313,9 +293,7 @@ class SummaryRow(OfTranscript, frozen=True):
     cost_high_usd: Annotated[float | None, Dollars, "cost at the highest rate of cache misses that recordings allow"]
     calls_unseen: Annotated[int | None, Number, "calls whose size was predicted from earlier calls"] = None
     unseen_median: Annotated[float | None, UnseenError, "median absolute error of these predictions"] = None
-    unseen_p95: Annotated[float | None, UnseenError, "95th percentile of the absolute error of these predictions"] = (
-        None
-    )
+    unseen_p95: Annotated[float | None, UnseenError, "95th percentile of these predictions' absolute error"] = None
     invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read but missed"] = None
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking dropped by the provider, in all requests"] = None
@@ -323,19 +301,13 @@ class SummaryRow(OfTranscript, frozen=True):
     project: Annotated[str | None, RecordedFact, "the folder in which the agent worked"] = None
     model: Annotated[str | None, RecordedFact, "the model of the first call"] = None
     version: Annotated[str | None, RecordedFact, "the agent's version"] = None
-    compactions_recorded: Annotated[
-        int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"
-    ] = None
+    compactions_recorded: Annotated[int | None, RecordedNumber, "1 if it begins after a recorded compaction"] = None
     refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no known tool can fetch again"] = None
-    calls_refetched: Annotated[
-        int | None, Modelled, "calls inserted to fetch every lost identifier that can be fetched"
-    ] = None
-    calls_refetched_changed: Annotated[
-        int | None, Modelled, "inserted calls whose source has changed since the first fetch"
-    ] = None
+    calls_refetched: Annotated[int | None, Modelled, "calls inserted to fetch each lost identifier that can be"] = None
+    calls_refetched_changed: Annotated[int | None, Modelled, "inserted calls whose source has changed since"] = None
     tokens_refetch: Annotated[int | None, ModelledTokens, "input that the inserted calls add"] = None
     cost_refetch_usd: Annotated[float | None, Dollars, "cost that the inserted calls add"] = None
-    survival_user: Annotated[float | None, SurvivalShare, "survival of what only users or answers said"] = None
+    survival_user: Annotated[float | None, Share, "survival of what only users or answers said"] = None
 
 
 class DrawRow(OfPolicy, frozen=True):

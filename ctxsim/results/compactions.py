@@ -78,10 +78,8 @@ class CompactionRow(OfTranscript, frozen=True):
     cost_cache_usd: Annotated[float | None, Dollars, "what writing tokens_rewritten costs beyond reading them"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls after which it has paid for itself"]
     lost_used: Annotated[int | None, Found, "identifiers of results that it lost and calls after it used"] = None
-    lost_fetched: Annotated[int | None, Found, "of those, how many the same call or file had brought again first"] = (
-        None
-    )
-    lost_shown: Annotated[int | None, Found, "of those, how many a later result had shown first"] = None
+    lost_fetched: Annotated[int | None, Found, "of those, brought again first by the same call or file"] = None
+    lost_shown: Annotated[int | None, Found, "of those, shown first by a later result"] = None
     kept_used: Annotated[int | None, Found, "the control: lost_used of what the compaction kept"] = None
     kept_fetched: Annotated[int | None, Found, "lost_fetched of those"] = None
     kept_shown: Annotated[int | None, Found, "lost_shown of those"] = None
