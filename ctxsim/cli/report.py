@@ -74,12 +74,14 @@ def command(
     tell_keys(found.info)
     tell_answer(found, goal)
     if only in ("pictures", "paper"):
-        from ctxsim.report.charts import plot_all, plot_paper
+        from ctxsim.report.charts import plot_all
+        from ctxsim.report.figure import for_paper
         from ctxsim.report.picture import picture
 
-        one, folder = picture(found, goal, policies), out or run
-        for path in plot_all(one, folder, ("png", "svg")) if only == "pictures" else plot_paper(one, folder):
-            say(str(path))
+        one, formats = picture(found, goal, policies), ("pdf",) if only == "paper" else ("png", "svg")
+        with for_paper(only == "paper"):
+            for path in plot_all(one, out or run, formats):
+                say(str(path))
         return
     from ctxsim.report.page import write_page
 

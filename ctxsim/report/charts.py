@@ -8,17 +8,7 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.figure import (
-    finished,
-    for_paper,
-    heat_map,
-    is_for_paper,
-    legend_below,
-    new_figure,
-    panels,
-    save,
-    stacked_bars,
-)
+from ctxsim.report.figure import finished, heat_map, is_for_paper, legend_below, new_figure, panels, save, stacked_bars
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.planted import curves, in_rounds
@@ -43,10 +33,6 @@ OF_COMMAND = {
 """The charts of the two commands, in order; survival is against tokens only if most prices are unknown."""
 
 
-BY_COLOR = ("cache", "rounds")
-"""Charts for the screen only: they need colours, or more room than a paper's column has."""
-
-
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
     """Write those of the named charts that this run has data for into its folder, and return their paths."""
     charts = charts_of(one)
@@ -59,13 +45,6 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write all charts that this run has data for, in each format, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     return [draw(one, folder / f"{name}.{form}") for name, draw in charts_of(one).items() for form in formats]
-
-
-def plot_paper(one: Picture, folder: Path) -> list[Path]:
-    """Write as PDF, for a paper's column, the charts that can be read in grey, and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with for_paper():
-        return [draw(one, folder / f"{name}.pdf") for name, draw in charts_of(one).items() if name not in BY_COLOR]
 
 
 def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
@@ -82,10 +61,12 @@ def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
     charts |= sweep_charts(one)
     if one.pooled.priced:
         charts["dollars"] = dollars
-    if run.knows("cache_hit_ratio"):
-        charts["cache"] = cache
-    if in_rounds(run) is not None:
-        charts["rounds"] = curves
+    # These need colours, or more room than a paper's column has.
+    if not is_for_paper():
+        if run.knows("cache_hit_ratio"):
+            charts["cache"] = cache
+        if in_rounds(run) is not None:
+            charts["rounds"] = curves
     return charts
 
 

@@ -39,9 +39,9 @@ _FOR_PAPER: ContextVar[bool] = ContextVar("for_paper", default=False)
 
 
 @contextmanager
-def for_paper() -> Iterator[None]:
-    """Draw figures inside the block for a paper: of one column's width, without headlines, as a paper has captions."""
-    token = _FOR_PAPER.set(True)
+def for_paper(on: bool = True) -> Iterator[None]:
+    """If `on`, draw figures inside the block for a paper, which has captions: one column wide, without headlines."""
+    token = _FOR_PAPER.set(on)
     try:
         yield
     finally:

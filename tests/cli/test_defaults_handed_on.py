@@ -15,6 +15,7 @@ from command_line import ctxsim
 
 from ctxsim.cli import bill, calibrate, compactions, forecast, report, transcripts, validate
 from ctxsim.readers.paths import FOUND
+from ctxsim.report.figure import is_for_paper
 
 
 class Stop(Exception):
@@ -146,14 +147,13 @@ def test_a_report_is_a_page_in_the_runs_folder(tmp_path: Path, monkeypatch: pyte
     assert asked == [(Path("run/report.html"), "dollars", ""), (Path("x.html"), "kept", "w")]
     drawn: list[Any] = []
     monkeypatch.setattr("ctxsim.report.picture.picture", lambda *given: given[1:])
-    for name in ("plot_all", "plot_paper"):
-        monkeypatch.setattr(
-            f"ctxsim.report.charts.{name}", lambda *given, name=name: drawn.append((name, *given)) or [Path(name)]
-        )  # fmt: skip
-    assert ctxsim("report", "run", "--only", "pictures", cwd=tmp_path, drawn=True).stdout == "plot_all\n"
+    monkeypatch.setattr(
+        "ctxsim.report.charts.plot_all", lambda *given: drawn.append((is_for_paper(), *given)) or [Path("drawn")]
+    )
+    assert ctxsim("report", "run", "--only", "pictures", cwd=tmp_path, drawn=True).stdout == "drawn\n"
     ctxsim("report", "run", "--only", "paper", "--out", "x", "--policy", "mask", cwd=tmp_path, drawn=True)
     assert drawn == [
-        ("plot_all", ("dollars", ()), Path("run"), ("png", "svg")), ("plot_paper", ("dollars", ("mask",)), Path("x"))
+        (False, ("dollars", ()), Path("run"), ("png", "svg")), (True, ("dollars", ("mask",)), Path("x"), ("pdf",))
     ]  # fmt: skip
     for line, said in (
         ("--by age", "--by goes with --only losses"),

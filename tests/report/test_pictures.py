@@ -108,9 +108,10 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
 
     for module in (charts, plots, tradeoff):
         monkeypatch.setattr(module, "new_figure", kept)
-    paths = charts.plot_paper(picture(run), tmp_path)
+    with figure.for_paper():
+        paths = charts.plot_all(picture(run), tmp_path, ("pdf",))
     names = [path.name for path in paths]
-    assert "survival-dollars.pdf" in names and "estimates.pdf" in names and "rounds" in charts.BY_COLOR
+    assert "survival-dollars.pdf" in names and "estimates.pdf" in names and "rounds.pdf" not in names
     assert all(path.read_bytes().startswith(b"%PDF") for path in paths) and len(drawn) == len(paths)
     for one in drawn:
         # No headline, but what marks mean is said below.
