@@ -69,7 +69,7 @@ def _as_python(numbers: Any, cells: Any) -> Any:
     other = compute.or_(compute.equal(compute.floor(size), size), compute.less(size, 1e-4))
     other = compute.or_(other, compute.greater_equal(size, 1e10))
     found = numbers.filter(other).dictionary_encode()
-    spelled = packed(list(map(repr, found.dictionary.to_pylist())), cells.type, "s").take(found.indices)
+    spelled = packed(list(map(repr, found.dictionary.to_pylist())), cells.type).take(found.indices)
     return compute.replace_with_mask(cells, other, spelled)
 
 

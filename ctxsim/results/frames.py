@@ -49,19 +49,14 @@ def arrow_batch_of(row: type[msgspec.Struct], groups: Sequence[Mapping[str, Sequ
     """Return groups of columns, concatenated, as a record batch; a column object that all share is packed once."""
     import pyarrow
 
-    columns = []
-    for name, kind in zip(row.__struct_fields__, _kinds(row), strict=True):
-        pieces = [group[name] for group in groups]
+    schema, columns = arrow_schema(row), []
+    for field in schema:
+        pieces = [group[field.name] for group in groups]
         if pieces and all(piece is pieces[0] for piece in pieces):
-            columns.append(pyarrow.concat_arrays([packed(pieces[0], *kind)] * len(pieces)))
+            columns.append(pyarrow.concat_arrays([packed(pieces[0], field.type)] * len(pieces)))
         else:
-            columns.append(packed(list(chain.from_iterable(pieces)), *kind))
-    return pyarrow.RecordBatch.from_arrays(columns, schema=arrow_schema(row))
-
-
-@cache
-def _kinds(row: type[msgspec.Struct]) -> list[tuple[Any, str]]:
-    return [(field.type, _CODES[str(field.type)]) for field in arrow_schema(row)]
+            columns.append(packed(list(chain.from_iterable(pieces)), field.type))
+    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def tables_of(
@@ -95,7 +90,7 @@ def _mapped(column: Any, function: Callable[[str], str] | None) -> Any:
     encoded = column.dictionary_encode()
     before = encoded.dictionary.to_pylist()
     after = list(map(function, before))
-    return column if before == after else packed(after, column.type, "s").take(encoded.indices)
+    return column if before == after else packed(after, column.type).take(encoded.indices)
 
 
 def joined(batches: Sequence[Any]) -> Any:
@@ -130,14 +125,14 @@ _CODES = {"string": "s", "int64": "q", "double": "d", "bool": "?"}
 """How values of an Arrow type are packed: format characters of `struct`, with `s` for texts of any length."""
 
 
-def packed(values: Sequence[Any], kind: Any, code: str) -> Any:
-    """Return values as an Arrow array. None is null. Raises TypeError or struct.error for another type.
+def packed(values: Sequence[Any], kind: Any) -> Any:
+    """Return values as an Arrow array of this type. None is null. Raises TypeError or struct.error for another type.
 
     `pyarrow.array` would import pandas, which takes a third of a second and 60 MB in each process that only replays.
     """
     import pyarrow
 
-    there = None
+    there, code = None, _CODES[str(kind)]
     try:
         buffers = _buffers(values, code)
     except (struct.error, TypeError):  # one is None

@@ -16,15 +16,7 @@ from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.files import description, of_run
 from ctxsim.results.frames import Frame, arrow_schema, frame
-from ctxsim.results.run_info import (
-    OBSERVED,
-    SCHEMA_VERSION,
-    TABLES,
-    WHERE_ASKED,
-    RunInfo,
-    is_as_set,
-    is_nothing,
-)
+from ctxsim.results.run_info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, is_nothing
 
 NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that we know."
 

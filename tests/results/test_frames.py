@@ -75,9 +75,9 @@ def test_groups_stand_below_one_another_and_what_they_share_is_packed_once() -> 
 
 def test_values_of_another_type_are_none() -> None:
     with pytest.raises(struct.error):
-        packed(["a"], pyarrow.int64(), "q")
+        packed(["a"], pyarrow.int64())
     with pytest.raises(struct.error):
-        packed([None, "a"], pyarrow.int64(), "q")
+        packed([None, "a"], pyarrow.int64())
 
 
 def test_one_transcript_s_rows_are_its_tables() -> None:
