@@ -54,16 +54,13 @@ def preset_policies(names: str) -> tuple[str, ...]:
 
     A policy with required parameters gets its labels in DEFAULT_POLICIES. Raises UnknownName for an unknown preset.
     """
-    chosen = [labels_of for name in names.split(",") for labels_of in _family(name.strip())]
-    bounds = [label for label in DEFAULT_POLICIES if open_policy(label).bound]
-    return tuple(dict.fromkeys([*bounds, *chosen]))
-
-
-def _family(name: str) -> Iterable[str]:
-    if name not in PRESETS:
-        raise unknown("preset", name, PRESETS)
-    for policy, cls in sorted(registered_policies().items()):
-        if cls.family == name and not cls.bound:
-            # A policy with required parameters gets its labels in DEFAULT_POLICIES; without any, its bare name raises.
-            usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
-            yield from usual if usual and labels.required(cls) else [policy]
+    found = [label for label in DEFAULT_POLICIES if open_policy(label).bound]
+    for name in map(str.strip, names.split(",")):
+        if name not in PRESETS:
+            raise unknown("preset", name, PRESETS)
+        for policy, cls in sorted(registered_policies().items()):
+            if cls.family == name and not cls.bound:
+                usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
+                # Without labels there, its bare name raises.
+                found += usual if usual and labels.required(cls) else [policy]
+    return tuple(dict.fromkeys(found))
