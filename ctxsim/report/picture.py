@@ -43,7 +43,6 @@ class Picture(msgspec.Struct, frozen=True):
         return COLORS[self.colors[label]] if label in self.colors else OTHER_COLOR
 
     def bound(self, label: str) -> bool:
-        """Return whether a policy is a bound."""
         return label in self.run.info.bounds
 
     def name(self, label: str) -> str:
@@ -83,14 +82,9 @@ def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Pi
     policies = [label_in(run, label) for label in policies]
     bounds = run.info.bounds
     labels = tuple(label for label in run.labels if not policies or label in policies or label in bounds)
-    first = [label for label in worth_colour(advice) if label in labels]
-    return Picture(run, figures_of(run), advice, labels, colors_of([one for one in labels if one not in bounds], first))
-
-
-def worth_colour(advice: Advice | None) -> list[str]:
-    """Return the policies that the advice names, the advised one first. Bounds, such as keep-all, are left out."""
-    if advice is None:
-        return []
-    named = [advice.take, advice.losing_less, advice.cheaper]
-    labels = [one.policy for one in named if one is not None and not one.bound]
-    return list(dict.fromkeys([*labels, *advice.alike]))
+    # First in colour are those that the advice names.
+    named = [advice.take, advice.losing_less, advice.cheaper] if advice else []
+    first = [*(one.policy for one in named if one), *(advice.alike if advice else ())]
+    others = [label for label in labels if label not in bounds]
+    colors = colors_of(others, [label for label in first if label in others])
+    return Picture(run, figures_of(run), advice, labels, colors)

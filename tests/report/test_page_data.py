@@ -18,7 +18,7 @@ from ctxsim.errors import InputError
 from ctxsim.report import page_parts
 from ctxsim.report.page import page, page_data, write_page
 from ctxsim.report.page_parts import chosen_transcripts
-from ctxsim.report.picture import Picture, picture, title_of, worth_colour
+from ctxsim.report.picture import Picture, picture, title_of
 from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR
 from ctxsim.results import Run
 from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedRow
@@ -261,7 +261,7 @@ def test_pictures_agree_on_names_colours_and_what_is_drawn(run: Run, monkeypatch
     assert picture(run, "kept").advice.goal == "kept"  # type: ignore[union-attr]
     bare = Picture(run, one.pooled, None, one.labels, {})
     assert (bare.chosen, bare.mark, bare.headline) == (None, "", "Nothing to advise: only bounds ran.")
-    assert worth_colour(None) == [] and title_of(run) == "Recorded transcripts"
+    assert title_of(run) == "Recorded transcripts"
     monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, complete=False, title="Files in /tmp"))
     assert title_of(run) == "Files in /tmp"
     assert one.many == "3 transcripts of a stopped run"
