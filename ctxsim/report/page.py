@@ -41,7 +41,6 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of the page's table of policies."""
 
-
 SCRIPTS = ("data", "charts", "tables", "timeline", "sides", "page")
 """The page's scripts, one file per topic. Later ones use earlier ones."""
 
@@ -153,7 +152,6 @@ def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]],
 
 
 def _key(cell: Cell) -> Any:
-    """A cell's sort key: its value, or the first of several values."""
     value = value_of(cell)
     return next(iter(value.values())) if isinstance(value, dict) else value
 
@@ -172,8 +170,7 @@ def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, 
             for point in found if point.kept is not None
         ],
         "joined": [[number[point.policy] for point in line] for line in joined(found)],
-        "lines": [{"x": line.x, "y": line.y, "dash": line.dash, "name": line.name}
-                  for line in frontiers(one.run, dollars)],
+        "lines": msgspec.to_builtins(frontiers(one.run, dollars)),
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ policies as rows, cheapest first, each with its amount and what it keeps.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -96,31 +96,25 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
         sums = sums.add(line[has].groupby("survival")[column].sum(), fill_value=0)
     # Rounded, because sums depend slightly on how the table is split into batches.
     shares = ((sums + always) / whole).round(9)
-    return list(shares.to_numpy()), list(shares.index)
-
-
-Dash = Literal["solid", "dash", "dot"]
+    return shares.tolist(), shares.index.tolist()
 
 
 class Frontier(msgspec.Struct, frozen=True):
     """The least amount (`x`, in % of keep-all's) at which each survival (`y`, in %) is possible, with known future.
 
-    Empty if it is unknown.
+    Empty if it is unknown. `dash` is plotly's name of the line's dashes.
     """
 
     x: list[float]
     y: list[float]
-    dash: Dash
+    dash: str
     name: str
 
 
 def frontiers(run: Run, dollars: bool) -> list[Frontier]:
     """Return a chart's frontiers: by removing whole results, for dollars also with the cost of edits, by any means."""
     column = "cost_usd" if dollars else "tokens"
-    wanted: list[tuple[str, str, Dash, str]] = [
-        ("results", column, "solid", "whole results"),
-        ("any", column, "dot", "any means"),
-    ]
+    wanted = [("results", column, "solid", "whole results"), ("any", column, "dot", "any means")]
     if dollars:
         wanted.insert(1, ("results", "scheduled_usd", "dash", "the same, sent once, edits paid"))
     lines = [(frontier_line(run, family, name), dash, said) for family, name, dash, said in wanted]
