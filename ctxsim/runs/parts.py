@@ -53,9 +53,6 @@ class Parts(AbstractContextManager["Parts"]):
         elif stored.read_bytes() != made_with.encode():
             changed = "ctxsim, the options, a policy's file, the list of sources or --jobs changed"
             raise InputError(out.folder, f"can't be resumed: {changed}; run without --resume")
-        self._keep_what_holds(contents)
-
-    def _keep_what_holds(self, contents: Sequence[Callable[[], str]]) -> None:
         for file in sorted(self.folder.iterdir()):
             if file.name in (MADE_WITH, MARKER):
                 continue
