@@ -18,8 +18,8 @@ import numpy.typing as npt
 from ctxsim.policies import open_policy
 from ctxsim.results.run_info import Sample
 from ctxsim.runs.rows import Done
+from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.replay import replay
 
 METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"
 
@@ -33,7 +33,7 @@ def keep_all(one: AsSent) -> tuple[int, float | None]:
     """Return the tokens and the dollars of a transcript under keep-all; dollars are None if prices aren't known."""
     tokens, usd = 0, 0.0
     priced = True
-    for request in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter or one.provider.counter()):
+    for request in sent_of(one, open_policy("keep-all")):
         tokens += request.tokens_sent
         priced &= request.bill.cost is not None
         usd += round(request.bill.cost.total, 10) if request.bill.cost else 0.0
