@@ -47,19 +47,11 @@ def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run,
 def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     """Return the result of a comparison in one line."""
     counts = Frequencies(change.verdict for change in changes)
-    transcripts = max(change.transcripts for change in changes)
-    of = f"({many(transcripts, 'transcript(s)')})"
-    fails = f" {len(broken)} of them {'breaks' if len(broken) == 1 else 'break'} a rule." if broken else ""
-    if counts["same"] == len(changes):
-        if len(changes) == 1:
-            return f"The figure is the same {of}.{' It breaks a rule.' if broken else ''}"
-        return f"All {len(changes)} figures are the same {of}.{fails}"
-    rest = "".join(
-        f", {counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {word}"
-        for verdict, word in (("noise", "noise"), ("same", "the same"))
-        if counts[verdict]
-    )
-    return f"{counts['changed']} of {len(changes)} figures changed{rest} {of}.{fails}"
+    words = {"changed": "changed", "noise": "noise", "same": "the same"}
+    found = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
+    of = many(max(change.transcripts for change in changes), "transcript(s)")
+    fails = f" Against a rule: {len(broken)}." if broken else ""
+    return f"{many(len(changes), 'figure(s)')}: {found} ({of}).{fails}"
 
 
 def _moved(changes: Sequence[Change], broken: Sequence[Change]) -> list[Change]:

@@ -107,15 +107,15 @@ def test_two_labels_that_are_shown_alike_are_told_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "broken", "line"),
     [
-        ([SAME], [], "The figure is the same (3 transcripts)."),
-        ([SAME], [SAME], "The figure is the same (3 transcripts). It breaks a rule."),
-        ([SAME, SAME], [SAME], "All 2 figures are the same (3 transcripts). 1 of them breaks a rule."),
-        ([MORE], [], "1 of 1 figures changed (3 transcripts)."),
-        ([FROM_NOTHING], [], "1 of 1 figures changed (1 transcript)."),
+        ([SAME], [], "1 figure: 1 the same (3 transcripts)."),
+        ([SAME], [SAME], "1 figure: 1 the same (3 transcripts). Against a rule: 1."),
+        ([SAME, SAME], [SAME], "2 figures: 2 the same (3 transcripts). Against a rule: 1."),
+        ([MORE], [], "1 figure: 1 changed (3 transcripts)."),
+        ([FROM_NOTHING], [], "1 figure: 1 changed (1 transcript)."),
         ([MORE, NOISE, SAME], [MORE],
-         "1 of 3 figures changed, 1 is noise, 1 is the same (3 transcripts). 1 of them breaks a rule."),
+         "3 figures: 1 changed, 1 noise, 1 the same (3 transcripts). Against a rule: 1."),
         ([MORE, FROM_NOTHING, NOISE, NOISE, SAME, SAME], [MORE, FROM_NOTHING],
-         "2 of 6 figures changed, 2 are noise, 2 are the same (3 transcripts). 2 of them break a rule."),
+         "6 figures: 2 changed, 2 noise, 2 the same (3 transcripts). Against a rule: 2."),
     ],
 )  # fmt: skip
 def test_a_line_says_what_it_comes_to(changes: list[Change], broken: list[Change], line: str) -> None:
