@@ -81,7 +81,7 @@ def test_the_example_of_the_action_runs_and_fails_where_a_rule_is_broken(tmp_pat
     done = ctxsim(*step("Bench", given, tmp_path), cwd=tmp_path)
     assert done.returncode == 0 and "| policy |" in done.stdout, done.stderr
     same = ctxsim(*step("Compare", given, tmp_path, status=1), cwd=tmp_path)
-    assert same.returncode == 0 and re.search(r"(\d+) figures: \1 the same \(3 transcripts\)", same.stdout), same.stderr
+    assert same.returncode == 0 and re.search(r"(\d+) figures: \1 equal \(3 transcripts\)", same.stdout), same.stderr
     # What it holds is a path, whatever stands in it.
     assert step("Bench", given | {"paths": "$(touch hit)"}, tmp_path)[-1] == "$(touch hit)"
     assert not (tmp_path / "hit").exists()

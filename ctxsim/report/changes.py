@@ -47,10 +47,10 @@ def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run,
 def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
     """Return the result of a comparison in one line."""
     counts = Frequencies(change.verdict for change in changes)
-    words = {"changed": "changed", "noise": "noise", "same": "the same"}
+    words = {"changed": "changed", "noise": "within noise", "same": "equal"}
     found = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
     of = many(max(change.transcripts for change in changes), "transcript(s)")
-    fails = f" Against a rule: {len(broken)}." if broken else ""
+    fails = f" Breaking a rule: {len(broken)}." if broken else ""
     return f"{many(len(changes), 'figure(s)')}: {found} ({of}).{fails}"
 
 

@@ -107,15 +107,15 @@ def test_two_labels_that_are_shown_alike_are_told_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "broken", "line"),
     [
-        ([SAME], [], "1 figure: 1 the same (3 transcripts)."),
-        ([SAME], [SAME], "1 figure: 1 the same (3 transcripts). Against a rule: 1."),
-        ([SAME, SAME], [SAME], "2 figures: 2 the same (3 transcripts). Against a rule: 1."),
+        ([SAME], [], "1 figure: 1 equal (3 transcripts)."),
+        ([SAME], [SAME], "1 figure: 1 equal (3 transcripts). Breaking a rule: 1."),
+        ([SAME, SAME], [SAME], "2 figures: 2 equal (3 transcripts). Breaking a rule: 1."),
         ([MORE], [], "1 figure: 1 changed (3 transcripts)."),
         ([FROM_NOTHING], [], "1 figure: 1 changed (1 transcript)."),
         ([MORE, NOISE, SAME], [MORE],
-         "3 figures: 1 changed, 1 noise, 1 the same (3 transcripts). Against a rule: 1."),
+         "3 figures: 1 changed, 1 within noise, 1 equal (3 transcripts). Breaking a rule: 1."),
         ([MORE, FROM_NOTHING, NOISE, NOISE, SAME, SAME], [MORE, FROM_NOTHING],
-         "6 figures: 2 changed, 2 noise, 2 the same (3 transcripts). Against a rule: 2."),
+         "6 figures: 2 changed, 2 within noise, 2 equal (3 transcripts). Breaking a rule: 2."),
     ],
 )  # fmt: skip
 def test_a_line_says_what_it_comes_to(changes: list[Change], broken: list[Change], line: str) -> None:
