@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.assembly import call_part
+from ctxsim.readers.assembly.blocks import call_part
 from ctxsim.readers.assembly.chat_messages import add_messages, written_arguments
 from ctxsim.readers.assembly.text_calls import fenced_command
 from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Media, Transcript, Usage, problems

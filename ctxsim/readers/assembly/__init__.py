@@ -1,7 +1,7 @@
 """What formats share: building transcripts from messages, blocks, session trees and request logs."""
 
-from ctxsim.readers.assembly.assembly import Assembly, Part, call_part, content_parts, kept_and_new, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.assembly import Assembly, kept_and_new, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, Part, call_part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import dollars
 
 __all__ = [

@@ -7,35 +7,13 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.source import Source, compact_json, under
+from ctxsim.readers.assembly.blocks import Part, text_and_media
+from ctxsim.readers.source import Source, under
 from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Kind, Media, Transcript, Usage
 
 NO_RESPONSE = "no response of the model is recorded"
 
 LATER_SYSTEM = "system message(s) in mid-conversation kept as user text"
-
-
-class Part(msgspec.Struct, frozen=True):
-    """One block of a response or of a user message, or a tool result. It has no place in the recording yet."""
-
-    kind: Kind
-    text: str = ""
-    tool: str = ""
-    call_id: str = ""
-    media: tuple[Media, ...] = ()
-
-
-def content_parts(kind: Kind, content: Any, image_tokens: int) -> list[Part]:
-    """Return content (a string, a list of blocks, or None) as one part with its media; [] if it is empty."""
-    text, media = text_and_media(content, image_tokens)
-    return [Part(kind, text, media=media)] if text or media else []
-
-
-def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
-    """Return a tool call, given a log's values for its tool, arguments and id, each of any JSON type."""
-    text = "" if arguments is None else compact_json(arguments)
-    return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
 class Assembly:

@@ -1,4 +1,4 @@
-"""Text and media of message content: a string, a list of blocks, or None.
+"""Parts of messages, and the text and media of message content: a string, a list of blocks, or None.
 
 An image's tokens are computed by its vendor's formula, from the size in pixels that its first bytes state.
 """
@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
+import msgspec
+
 from ctxsim.readers.source import compact_json, under
-from ctxsim.transcript import Media
+from ctxsim.transcript import Kind, Media
 
 IMAGE_TOKENS: Mapping[str, int] = {
     # Tokens of one image of unknown size.
@@ -23,6 +25,28 @@ IMAGE_TOKENS: Mapping[str, int] = {
 }
 LOW_DETAIL = 85
 """OpenAI's tokens of an image of any size in low detail, and before its tiles in high detail."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One block of a response or of a user message, or a tool result. It has no place in the recording yet."""
+
+    kind: Kind
+    text: str = ""
+    tool: str = ""
+    call_id: str = ""
+    media: tuple[Media, ...] = ()
+
+
+def content_parts(kind: Kind, content: Any, image_tokens: int) -> list[Part]:
+    """Return content (a string, a list of blocks, or None) as one part with its media; [] if it is empty."""
+    text, media = text_and_media(content, image_tokens)
+    return [Part(kind, text, media=media)] if text or media else []
+
+
+def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
+    """Return a tool call, given a log's values for its tool, arguments and id, each of any JSON type."""
+    text = "" if arguments is None else compact_json(arguments)
+    return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
 def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:

@@ -257,6 +257,6 @@ def test_a_step_is_one_response_whatever_comes_between_and_is_paid_for_without_a
     )  # fmt: skip
     assert [kind for kind, _ in said(found)] == ["user", "tool_call", "tool_call", "tool_result", "tool_result"]
     assert [(made.usage, made.time_s) for made in (*found.calls, *found.beside)] == [
-        (Usage(90, 7, 0, 0), 2.0), (Usage(20, 7, 0, 0), 3.0)
+        (Usage(90, 7, 0, 0), 2_000), (Usage(20, 7, 0, 0), 3_000)
     ]  # fmt: skip
     assert left_out(found) == ["1 x step without a response"]
