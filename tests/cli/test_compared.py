@@ -56,7 +56,7 @@ def test_programs_and_papers_get_what_they_need(runs: Path) -> None:
     assert versions in page.stdout and versions in rows.stderr
     assert "|---" in page.stdout and page.stdout.splitlines()[0] == rows.stderr.splitlines()[0]
     same = ctxsim("compare", "a", "a", "--format", "md", cwd=runs)
-    assert same.returncode == 0 and same.stdout.startswith("11 figures: 11 the same ")
+    assert same.returncode == 0 and same.stdout.startswith("11 figures: 11 equal ")
 
 
 @pytest.mark.parametrize(("form", "where"), [("table", "stdout"), ("md", "stdout"), ("csv", "stderr")])

@@ -36,7 +36,7 @@ ANSWERS = {
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
     "forecast logs --next 2": r"^Next 2 sessions: .* \(a range from other projects, [\s\S]*as it is",
-    "compare a b": r"\d+ figures: \d+ changed, \d+ the same \(6 transcripts\)",
+    "compare a b": r"\d+ figures: \d+ changed, \d+ equal \(6 transcripts\)",
     "report a --only losses": r"Kept identifiers by age[\s\S]*mask:keep=1",
     "report a --only losses --by tool": r"by tool[\s\S]*Bash[\s\S]*search",
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",

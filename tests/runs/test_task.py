@@ -190,7 +190,8 @@ def test_a_transcript_without_a_call_is_left_out_with_a_note(tmp_path: Path) -> 
     (source,) = sources(str(tmp_path))
     (last,) = results_of(Task(source, Common(PLAIN)))
     assert isinstance(last, Done) and (last.info.transcripts, last.info.calls) == (1, 0)
-    assert last.info.notes == (f"{source.name}: left out: no call to replay",)
+    said = ("left out: no call to replay", "no response of the model is recorded")
+    assert last.info.notes == tuple(f"{source.name}: {note}" for note in said)
 
 
 def test_each_share_knows_the_agent_as_set_among_all_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
