@@ -24,7 +24,7 @@ MOVED = {
     "~/.claude": "CLAUDE_CONFIG_DIR", "~/.codex": "CODEX_HOME", "~/.gemini": "GEMINI_CLI_HOME/.gemini",
     "~/.copilot": "COPILOT_HOME", "~/.pi/agent": "PI_CODING_AGENT_DIR", "~/.openclaw": "OPENCLAW_STATE_DIR",
     "~/.qwen": "QWEN_HOME", "~/.kimi": "KIMI_SHARE_DIR", "~/.kimi-code": "KIMI_CODE_HOME", "~/.cline": "CLINE_DIR",
-    "~/.grok": "GROK_HOME",
+    "~/.grok": "GROK_HOME", "~/.hermes": "HERMES_HOME",
 }  # fmt: skip
 """Folders of the user's home, with the environment variable that moves each and all that is in it."""
 

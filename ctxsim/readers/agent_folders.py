@@ -62,6 +62,8 @@ PLACES = (
     Place("Goose", "goose", ".local/share/goose", ("sessions/sessions.db",)),
     # https://docs.factory.ai/
     Place("Droid", "droid", ".factory", ("sessions/**/*.jsonl",)),
+    # https://hermes-agent.nousresearch.com/docs
+    Place("Hermes", "hermes", ".hermes", ("state.db", "profiles/*/state.db"), ("sessions/session_*.json",)),
     # https://docs.x.ai/build
     Place("Grok Build", "grok", ".grok", ("sessions/*/*/chat_history.jsonl",)),
     # https://github.com/MoonshotAI/kimi-code
@@ -76,8 +78,8 @@ PLACES = (
 )
 
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
-    "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
-    "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
+    "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands", "openhands-events": "OpenHands",
+    "swe-agent": "SWE-agent",
 }  # fmt: skip
 """Name of the agent that writes a format, by the format's name."""
 

@@ -109,7 +109,8 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
             lost[key] += len(text)
     for key, characters in lost.most_common(5):
         yield f'{characters:,} characters under "{key}" are in no item and no head'
-    if any(name.encode() in data for name in USED) and not any(call.usage for one in transcripts for call in one.calls):
+    calls = (call for one in transcripts for call in (*one.calls, *one.beside))
+    if any(name.encode() in data for name in USED) and not any(call.usage for call in calls):
         yield "the file holds usage, and no call has any"
 
 

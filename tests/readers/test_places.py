@@ -58,12 +58,15 @@ def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: 
     goose = put(home / ".local/share/goose/sessions/sessions.db")
     kilo = put(home / ".local/share/kilo/kilo.db")
     cursor = put(home / ".config/Cursor/User/globalStorage/state.vscdb")
+    put(home / ".hermes/sessions/session_1.json")
+    hermes = put(home / ".hermes/profiles/p/state.db")
     found = {one.place.agent: one for one in kept()}
     assert {agent: one.paths for agent, one in found.items()} == {
         "OpenCode": (opencode,), "Kilo Code": (kilo,), "Goose": (goose,), "Cursor": (cursor,),
+        "Hermes": (hermes,),
     }  # fmt: skip
     assert found["OpenCode"].bytes == len("not read: opencode.dblog")
-    assert {source.path for source in sources("@found")} == {opencode, kilo, goose, cursor}
+    assert {source.path for source in sources("@found")} == {opencode, kilo, goose, cursor, hermes}
 
 
 def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:

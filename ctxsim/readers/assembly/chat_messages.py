@@ -114,13 +114,13 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     assembly.notes += left_out({f"field {name} of a message": full[name] for name in sorted(unread)})
 
 
-def add_message(assembly: Assembly, message: Message, model: str = "") -> None:
+def add_message(assembly: Assembly, message: Message, model: str = "", at_s: float | None = None) -> None:
     """Add one chat message; each assistant message is a call."""
     if message.role == "assistant":
         assembly.left_out["empty entry of `tool_calls`"] += sum(
             call.called is None for call in message.tool_calls or []
         )
-        assembly.response(message.parts(), model=model)
+        assembly.response(message.parts(), None, at_s, model)
     else:
         image, call_id = IMAGE_TOKENS["openai"], message.tool_call_id or ""
         assembly.message(message.role, message.content, image, call_id, message.name or "")
