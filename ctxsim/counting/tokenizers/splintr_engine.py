@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import splintr
 
 _DATA = tomllib.loads(Path(__file__).with_name("hashes.toml").read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ class SplintrTokenizer:
         plain = [text for text, alone in zip(clean, special, strict=True) if not alone]
         # splintr returns no offsets for an empty batch.
         _, offsets = self._engine.encode_batch_flat(plain) if plain else (b"", b"")
-        lengths = iter(np.diff(np.frombuffer(offsets, dtype="<u8").astype(np.int64)).tolist())
+        lengths = (end - start for start, end in pairwise(memoryview(offsets).cast("Q")))
         return [
             (len(self._engine.encode_ordinary(text)) if alone else next(lengths)) - self._boundary
             for text, alone in zip(clean, special, strict=True)
