@@ -169,13 +169,6 @@ def test_sub_agents_and_scorers_by_their_spans(tmp_path: Path) -> None:
     assert main.notes == ("left out: 1 x model call of a scorer, 1 x telepathy",)
 
 
-def test_agents_one_after_the_other_are_of_one_sample(tmp_path: Path) -> None:
-    # The second begins when the first has ended: no request of the first comes after it.
-    second = model([SYSTEM | {"content": "You check."}, USER | {"content": "Check b."}], FINAL, used(20, 1))
-    main, later = all_of(tmp_path, log(sample(model([SYSTEM, USER], FINAL, used(10, 1)), second)))
-    assert (main.parent, later.parent) == (None, main.name)
-
-
 def test_older_logs_keep_events_in_a_transcript_and_nest_them(tmp_path: Path) -> None:
     nested = model([USER | {"content": "tc://x"}], FINAL)
     tool = {"event": "tool", "id": "c1", "function": "helper", "events": [nested]}

@@ -109,12 +109,9 @@ def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transc
         yield _final_messages(name, where, sample, found)
         return
     notes = left_out(found.left_out)
-    main = None
     for made in transcripts(found.calls, name, NAME, notes, one_run=True):
         # Requests are logged whole: one without a system prompt was sent without.
-        head = msgspec.structs.replace(made.head, recorded=True)
-        yield msgspec.structs.replace(made, head=head, parent=made.parent or main)
-        main = main or made.name
+        yield msgspec.structs.replace(made, head=msgspec.structs.replace(made.head, recorded=True))
 
 
 def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Transcript:
