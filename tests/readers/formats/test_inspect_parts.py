@@ -10,6 +10,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.inspect_ai.events import (
     Message,
     ModelUsage,
+    ToolCall,
     add_message,
     image_tokens,
     with_attachments,
@@ -66,7 +67,18 @@ def test_messages_of_other_roles() -> None:
     assert not made.transcript().calls[0].comparable
 
 
-def test_the_text_of_a_summary() -> None:
-    shown = [{"type": "text", "text": "So far."}, "b"]
-    assert Message("user", shown, metadata={"summary": True}).summary == "So far.\nb"
-    assert [Message("user", "x", metadata=held).summary for held in ({"summary": 0}, None)] == ["", ""]
+def test_what_of_a_message_stays_the_same_when_it_comes_back() -> None:
+    calls = [ToolCall(id="c1", function="f", arguments={"x": 1})]
+    shown: list[Any] = [{"type": "text", "text": "a"}, {"type": "image", "image": "x"}, "b"]
+    hidden = [{"type": "reasoning", "reasoning": "r"}, {"type": "data", "data": {}}]
+    message = Message("assistant", [*hidden, *shown], calls, tool_call_id=None)
+    assert (
+        message.key
+        == Message("assistant", shown, calls).key
+        == ("assistant", "a\nb", 1, (("c1", "f", '{"x":1}'),), "None")
+    )
+    assert message.key != Message("assistant", shown).key and Message("user", "").blocks == []
+    assert (
+        Message("user", "x", metadata={"summary": True}).summary
+        and not Message("user", "x", metadata={"summary": 0}).summary
+    )

@@ -75,7 +75,6 @@ class Logged(msgspec.Struct):
 
     `context` separates sessions, if the log does; `compacted`: the log says that the history was shortened here. `id`
     names the response; `after` names the one whose history the provider keeps and puts before this request.
-    `summarizes`: the last message asks for the summary with which the next request begins.
     """
 
     where: str
@@ -88,7 +87,6 @@ class Logged(msgspec.Struct):
     compacted: bool = False
     id: str = ""
     after: str = ""
-    summarizes: bool = False
 
     @property
     def head(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -172,7 +170,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     for call in calls:
         logged = call.logged
         replaced = call.replaced and _compacted(assembly, logged.request.said[: call.replaced])
-        for said in call.new[: -1 if logged.summarizes else None]:
+        for said in call.new:
             counts[ONLY_REPEATED] += said.response
             if said.answer:
                 assembly.give(said.answer)
@@ -180,9 +178,6 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
                 assembly.response(said.parts)
             else:
                 assembly.user(*said.parts)
-        if logged.summarizes:
-            assembly.beside(logged.usage, logged.time_s, logged.model, summary=True)
-            continue
         if not call.whole:
             # If no message is missing, old ones were shortened in place: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))

@@ -11,15 +11,15 @@ Documentation: https://inspect.aisi.org.uk/eval-logs.html
 """
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.requests.logged import transcripts
-from ctxsim.readers.formats.inspect_ai.events import Walk, add_message, image_tokens
-from ctxsim.readers.source import Sample, Source, convert, has
+from ctxsim.readers.assembly import Assembly, text_and_media
+from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
+from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, image_tokens, response_parts
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript
@@ -30,6 +30,9 @@ MARKS = ("eval", "header.json", "_journal/start.json")
 VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), also with chunked samples"
 READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."
 NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
+
+CACHED = "response(s) came from the harness's own cache, with no request: no usage"
+FOREIGN = "response(s) came with a request, made by no request of this thread: no usage"
 
 
 class _Sample(msgspec.Struct):
@@ -108,10 +111,25 @@ def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transc
     if not found.calls:
         yield _final_messages(name, where, sample, found)
         return
-    notes = left_out(found.left_out)
-    for made in transcripts(found.calls, name, NAME, notes, one_run=True):
-        # Requests are logged whole: one without a system prompt was sent without.
-        yield msgspec.structs.replace(made, head=msgspec.structs.replace(made.head, recorded=True))
+    calls = found.calls
+    chains = threads([_request(call) for call in calls])
+    if abandoned := sum(len(thread.abandoned) for thread in chains):
+        found.left_out["response that no later request holds"] += abandoned
+    for number, thread in enumerate(chains):
+        agent = calls[thread.steps[0].number].agent or "thread"
+        main = number == 0
+        assembly = Assembly(name if main else f"{name}:{agent}-{number}", NAME, None if main else name)
+        if main:
+            assembly.left_out = found.left_out
+        _add_thread(assembly, thread, calls)
+        yield assembly.finished()
+
+
+def _request(call: ModelEvent) -> Request:
+    keys = [message.key for message in call.messages]
+    places = {key: place for place, key in enumerate(keys)}
+    reply = call.reply.key
+    return Request(keys, reply, places, [reply], call.context, after_compaction=call.compaction is not None)
 
 
 def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Transcript:
@@ -122,3 +140,59 @@ def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Tran
     assembly.left_out = found.left_out
     assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
     return assembly.finished()
+
+
+def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> None:
+    chain = thread.steps
+    first = calls[chain[0].number]
+    assembly.tools += first.tools
+    # Requests are logged whole: one without a system prompt was sent without.
+    assembly.head_recorded = True
+    whole = True
+    for place, step in enumerate(chain):
+        call = calls[step.number]
+        stored = call.stored
+        whole = whole and step.whole
+        if not step.whole and (compaction := call.compaction):
+            tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
+            assembly.shortening("recorded compaction", f"auto, {compaction.type}{tokens}")
+        elif not step.whole:
+            assembly.shortening("unrecorded change of the history")
+        image = image_tokens(stored.model)
+        new = [message for message in call.messages[step.known :] if not message.summary]
+        summarizes = _summarizes(call, chain[place + 1 :], calls)
+        # The last message of a request for a summary is the prompt that asks for it.
+        for message in new[:-1] if summarizes else new:
+            assembly.counts[FOREIGN] += message.role == "assistant"
+            add_message(assembly, message, image)
+        if summarizes:
+            assembly.left_out["request for a summary"] += 1
+            _paid(assembly, call, summary=True)
+            continue
+        usage = stored.usage.whole() if stored.usage else None
+        parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
+        if stored.cache == "read":
+            # Its usage is that of the call which filled the cache.
+            assembly.counts[CACHED] += 1
+            usage = None
+        # The time is the request's start where the log also has `completed`; versions before that knew only the end.
+        assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
+    for number in thread.abandoned:
+        _paid(assembly, calls[number])
+    if any(calls[step.number].tools != first.tools for step in chain):
+        assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
+
+
+def _paid(assembly: Assembly, call: ModelEvent, summary: bool = False) -> None:
+    stored = call.stored
+    usage = stored.usage.whole() if stored.usage and stored.cache != "read" else None
+    assembly.beside(usage, time_s(stored.timestamp), stored.served_by or stored.model, summary)
+
+
+def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]) -> bool:
+    """Return whether this response is the text that the next request has as the summary of the history."""
+    if not later or later[0].whole:
+        return False
+    text = text_and_media(call.reply.blocks, 0)[0].strip()
+    summaries = [message for message in calls[later[0].number].messages if message.summary]
+    return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)

@@ -1,7 +1,8 @@
-"""Model calls of an Inspect sample in order, as logged requests in the context of the agent that made them."""
+"""Model calls of an Inspect sample in order, each with the agent that made it, and their chat messages."""
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -9,8 +10,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import added
-from ctxsim.readers.assembly.requests.logged import Caught, Logged
-from ctxsim.readers.source import compact_json, convert, convert_all, has, time_s, under
+from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Media, Usage
 
 
@@ -22,7 +22,7 @@ class ToolCall(msgspec.Struct):
     id: str = ""
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, dict=True):
     """One message. User messages, too, can name calls, by a list of ids."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -35,10 +35,24 @@ class Message(msgspec.Struct):
     tool_error: str | None = None
     metadata: Any = None
 
+    @cached_property
+    def key(self) -> Hashable:
+        """Key of a message that is the same in later requests. It excludes reasoning, which they may leave out."""
+        calls = tuple((call.id, call.function, compact_json(call.arguments)) for call in self.tool_calls or [])
+        shown = [block for block in self.blocks if block.get("type") not in ("reasoning", "data")]
+        text, media = text_and_media(shown, 0)
+        return self.role, text, len(media), calls, str(self.tool_call_id)
+
     @property
-    def summary(self) -> str:
-        """The text of a summary that a compaction put in place of the history; '' for any other message."""
-        return text_and_media(self.content, 0)[0] if under(self.metadata, "summary") else ""
+    def blocks(self) -> list[dict[str, Any]]:
+        if isinstance(self.content, str):
+            return [{"type": "text", "text": self.content}] if self.content else []
+        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in self.content]
+
+    @property
+    def summary(self) -> bool:
+        """Whether this is the summary that a compaction put in place of the history."""
+        return bool(under(self.metadata, "summary"))
 
 
 class ModelUsage(msgspec.Struct):
@@ -98,9 +112,8 @@ def add_message(assembly: Assembly, message: Message, image: int) -> None:
 
 def response_parts(message: Message, image: int, reasoning_tokens: int | None = None) -> Iterator[Part]:
     """Yield reasoning, text and tool calls. Reasoning that the provider hides counts by the recorded tokens."""
-    content = message.content
-    for block in content if isinstance(content, list) else [content]:
-        if not isinstance(block, dict) or block.get("type") != "reasoning":
+    for block in message.blocks:
+        if block.get("type") != "reasoning":
             yield from content_parts("assistant", [block], image)
         elif not block.get("redacted"):
             yield Part("reasoning", str(block.get("reasoning") or ""))
@@ -112,8 +125,6 @@ def response_parts(message: Message, image: int, reasoning_tokens: int | None = 
         yield Part("tool_call", compact_json(call.arguments), call.function, call.id)
 
 
-SCORER = "scorer"
-
 # Events that are not part of a conversation, left out without a note: a log has thousands.
 _OTHERS = (
     *("anchor", "approval", "branch", "checkpoint", "error", "info", "input", "interrupt", "logger", "review"),
@@ -121,7 +132,14 @@ _OTHERS = (
 )
 
 
-class _ModelEvent(msgspec.Struct):
+class Compaction(msgspec.Struct):
+    """A recorded compaction of the history."""
+
+    type: str = "summary"
+    tokens_before: int | None = None
+
+
+class RawModelEvent(msgspec.Struct):
     """A model event as it is stored; `input_refs` are ranges of the sample's pool of messages."""
 
     model: str
@@ -139,8 +157,23 @@ class _ModelEvent(msgspec.Struct):
     cache: str | None = None
 
 
-class _Span(msgspec.Struct):
+class ModelEvent(msgspec.Struct):
+    """A request with its response. `compaction` is the one recorded since the last request in the same context."""
+
+    stored: RawModelEvent
+    messages: list[Message]
+    reply: Message
+    tools: list[str]
+    context: str
+    agent: str
+    compaction: Compaction | None
+
+
+class Span(msgspec.Struct):
+    """A span that contains events."""
+
     id: str
+    name: str = ""
     type: str | None = None
     parent_id: str | None = None
 
@@ -149,90 +182,73 @@ class Walk:
     """Goes through the events of a sample, and the nested ones of older logs, and keeps its model calls."""
 
     def __init__(self, pool: Sequence[Any], attachments: Mapping[str, str], where: str) -> None:
-        self.calls: list[Logged] = []
+        self.calls: list[ModelEvent] = []
         self.left_out: Frequencies[str] = Frequencies()
         self._attachments = attachments
         self._where = where
         self._pool = self.messages(pool, f"{where} pooled message")
-        self._spans: dict[str, _Span] = {}
-        # By context: whether the history was compacted since the last request, and that request.
-        self._compacted: set[str] = set()
-        self._last: dict[str, Logged] = {}
+        self._spans: dict[str, Span] = {}
+        self._compactions: dict[str, Compaction] = {}
 
     def messages(self, values: Sequence[Any], where: str) -> list[Message]:
         """Return messages with the texts that the log moved out of them. Raises InputError for one that doesn't fit."""
         return convert_all(with_attachments(list(values), self._attachments), Message, where)
 
-    def events(self, values: Sequence[Any], context: str = "", path: str = "") -> None:
-        """Read a list of events, made in that context."""
+    def events(self, values: Sequence[Any], context: str = "", agent: str = "", path: str = "") -> None:
+        """Read a list of events, made in that context by that agent."""
         steps: list[str] = []
         for number, value in enumerate(convert(values, list[Any], f"{self._where} events {path}")):
             where = f"{self._where} event {path}{number}"
             kind = under(value, "event")
             match kind:
                 case "span_begin":
-                    span = convert(value, _Span, where)
+                    span = convert(value, Span, where)
                     self._spans[span.id] = span
                 case "step" if value.get("action") == "begin":
                     steps.append(str(value.get("type")))
                 case "step":
                     del steps[-1:]
                 case "model" | "compaction":
-                    inner = self._agent(value.get("span_id")) or context
+                    inner = self._agent(value.get("span_id")) or (context, agent)
                     if kind == "compaction":
-                        self._compacted.add(inner)
-                    elif SCORER in (*steps, inner):
+                        self._compactions[inner[0]] = convert(value, Compaction, where)
+                    elif "scorer" in (*steps, inner[1]):
                         self.left_out["model call of a scorer"] += 1
                     else:
-                        self._model(convert(value, _ModelEvent, where), where, inner)
+                        self._model(convert(value, RawModelEvent, where), where, *inner)
                 case "tool" | "subtask":
                     # Older versions nest what happened inside; newer ones have it in spans.
                     if has(value, events=list) and value["events"]:
-                        self.events(value["events"], f"{kind} {path}{number}", f"{path}{number}.")
+                        name = str(value.get("name") or value.get("function") or kind)
+                        self.events(value["events"], f"{kind} {path}{number}", name, f"{path}{number}.")
                 case _ if kind not in _OTHERS:
                     self.left_out[str(kind or "entry without a kind")] += 1
 
-    def _agent(self, span_id: Any) -> str | None:
-        """Return the id of the innermost agent or tool that a span lies in; `SCORER` if it lies in a scorer."""
-        found: str | None = None
+    def _agent(self, span_id: Any) -> tuple[str, str] | None:
+        """Return the innermost agent or tool that a span lies in, by id and name; `scorer` if it lies in one."""
+        found: tuple[str, str] | None = None
         seen: set[str] = set()
         while isinstance(span_id, str) and span_id in self._spans and span_id not in seen:
             seen.add(span_id)
             span = self._spans[span_id]
             if span.type in ("scorer", "scorers"):
-                return SCORER
+                return span.id, "scorer"
             if found is None and span.type in ("agent", "subtask", "tool", "handoff"):
-                found = span.id
+                found = span.id, span.name
             span_id = span.parent_id
         return found
 
-    def _model(self, event: _ModelEvent, where: str, context: str) -> None:
+    def _model(self, event: RawModelEvent, where: str, context: str, agent: str) -> None:
         if event.pending or event.error or not event.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
+        answered = under(with_attachments(event.choices[0], self._attachments), "message")
+        reply = convert(answered, Message, f"{where} choice 0 message")
+        tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
+        tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
         if event.input_refs is None:
             messages = self.messages(event.input or [], f"{where} message")
         else:
             messages = [message for start, end in event.input_refs for message in self._pool[start:end]]
-        request, image = Caught(), image_tokens(event.model)
-        for message in messages:
-            add_message(request, message, image)
-        tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
-        request.tools += map(compact_json, with_attachments(tools, self._attachments))
-        answered = under(with_attachments(event.choices[0], self._attachments), "message")
-        reply = convert(answered, Message, f"{where} choice 0 message")
-        usage = event.usage.whole() if event.usage else None
-        parts = tuple(response_parts(reply, image, usage.reasoning_tokens if usage else None))
-        if event.cache == "read":
-            # Its usage is that of the call which filled the cache.
-            self.left_out["usage of a response that came from the harness's own cache"] += 1
-            usage = None
-        if (last := self._last.get(context)) and context in self._compacted:
-            text = "".join(part.text for part in last.reply if part.kind == "assistant").strip()
-            last.summarizes = bool(text) and any(text in message.summary for message in messages)
-        # The time is the request's start where the log also has `completed`; versions before that knew only the end.
-        made_s, model = time_s(event.timestamp), event.served_by or event.model
-        logged = Logged(where, request, parts, usage, made_s, model, context, context in self._compacted)
-        self._compacted.discard(context)
-        self._last[context] = logged
-        self.calls.append(logged)
+        compaction = self._compactions.pop(context, None)
+        self.calls.append(ModelEvent(event, messages, reply, tools, context, agent, compaction))
