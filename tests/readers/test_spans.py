@@ -84,10 +84,10 @@ def test_blocks_of_thought_and_pictures() -> None:
     # A block of an unknown kind is kept as JSON.
     held |= {f"{back}.contents.3.message_content.{key}": value for key, value in (("type", "new"), ("said", "Hey."))}
     found = told(**held, **{f"{back}.contents.2.message_content.text": "Yes."})
-    ((asked,),) = (one.parts for one in found.request.said)
-    assert [one.kind for one in asked.media] == ["image"] and (asked.kind, asked.text) == ("user", "Go.")
+    ((picture, text),) = (one.parts for one in found.request.said)
+    assert [one.kind for one in picture.media] == ["image"] and (text.kind, text.text) == ("user", "Go.")
     assert [(part.kind, part.text) for part in found.reply] == [
-        ("reasoning", "Hm."), ("assistant", 'Yes.\n{"type":"new","said":"Hey."}'),
+        ("reasoning", "Hm."), ("assistant", "Yes."), ("assistant", '{"type":"new","said":"Hey."}'),
     ]  # fmt: skip
 
 

@@ -94,16 +94,16 @@ def paid(sessions: Sequence[Session], prices: PriceList) -> Iterator[tuple[Sessi
     Recorded dollars of a response are divided among its classes by their list prices, or by tokens if there are none.
     Those of a whole session are divided so among its responses, and those of its sub-agents that state none themselves.
     """
-    stated = {one.name: one.usd for one in sessions if one.usd is not None}
-    weights: defaultdict[str, float] = defaultdict(float)
+    stated = {one.name: number for number, one in enumerate(sessions) if one.usd is not None}
+    weights: defaultdict[int | None, float] = defaultdict(float)
     made = []
-    for session in sessions:
+    for number, session in enumerate(sessions):
         costs = [(one, listed(one, prices.of(one.model, one.time_s))) for one in (*session.responses, *session.beside)]
-        whole = session.name if session.name in stated else session.root
+        whole = stated.get(session.root) if session.usd is None else number
         weights[whole] += sum(_weight(*one) for one in costs if one[0].usd is None)
         made.append((session, whole, costs))
     for session, whole, costs in made:
-        rate = stated[whole] / (weights[whole] or 1) if whole in stated else None
+        rate = None if whole is None else (sessions[whole].usd or 0.0) / (weights[whole] or 1)
         yield session, [(one, _stated(one, cost, rate)) for one, cost in costs]
 
 

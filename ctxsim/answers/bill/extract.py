@@ -64,7 +64,8 @@ def facts_of(transcript: Transcript) -> Session:
     summed = max((call.end for call in transcript.beside if call.end > call.start), default=0)
     silent = tuple(call.time_s for call in transcript.calls if call.usage is None and call.end > summed)
     if silent and not responses and (usd := transcript.cost_usd):
-        responses, silent = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], ()
+        lone = Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)
+        responses, silent, stated = [lone], (), True
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(beside), tuple(names), tuple(large), dict(tools), ratio,

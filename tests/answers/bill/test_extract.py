@@ -199,7 +199,7 @@ def test_classes_are_those_that_the_log_states(usage: Usage, told: tuple[object,
     assert free.unrecorded == (9.0,) and free.responses == ()
     # Dollars without tokens stand for all responses.
     assert facts_of(silent).responses == (Response(9.0, "m", 0, 0, 0, 0, 0, False, 2.0),)
-    assert facts_of(silent).unrecorded == ()
+    assert (facts_of(silent).unrecorded, facts_of(silent).usd) == ((), None)
 
 
 @pytest.mark.parametrize(("chars", "large"), [(3_996, ()), (4_000, (1_000,)), (8_000, (2_000,))])

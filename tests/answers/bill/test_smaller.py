@@ -194,6 +194,11 @@ def test_stated_dollars_are_shared_by_prices_else_by_tokens(one: Response, read:
     assert (made.read, made.write, made.plain, made.output, made.how) == (read, 0, 0, pytest.approx(output), "recorded")
 
 
+def test_sessions_of_one_name_have_the_dollars_that_each_states() -> None:
+    two = [session(response(100, 0, 0), usd=usd) for usd in (2.0, 3.0)]
+    assert [made.usd for _, [(_, made)] in paid(two, PRICES)] == [pytest.approx(2), pytest.approx(3)]
+
+
 @pytest.mark.parametrize(("days", "months"), [(6.0, 7 / 30.4375), (5.9, None), (60.9, 61 / 30.4375)])
 def test_a_month_is_told_from_a_week_on(days: float, months: float | None) -> None:
     # The first and the last day count: one session a day from Monday to Sunday is of seven days.
