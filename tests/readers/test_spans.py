@@ -44,6 +44,15 @@ def told(**attributes: Any) -> Logged:
     return found
 
 
+def test_the_model_is_the_one_that_answered_wherever_it_stands() -> None:
+    asked = {"model": "alias", "messages": [{"role": "user", "content": "Go."}]}
+    said = {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}
+    for model, told_by, body in (("exact", {"llm.model_name": "exact"}, {}), ("exact", {"llm.model_name": "other"},
+                                  {"model": "exact"}), ("alias", {}, {})):  # fmt: skip
+        bodies = {"input.value": json.dumps(asked), "output.value": json.dumps(said | body)}
+        assert told(**bodies, **told_by).model == model
+
+
 @pytest.mark.parametrize(
     "tools",
     [

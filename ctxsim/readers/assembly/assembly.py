@@ -68,11 +68,6 @@ class Assembly:
         return len(self._calls)
 
     @property
-    def begun(self) -> bool:
-        """Whether a system text that comes now is no longer part of the head."""
-        return bool(self._calls)
-
-    @property
     def compacted_now(self) -> Compaction | None:
         """The recorded compaction before the next call, if there is one."""
         return next((one for one in self.compactions[-1:] if one.call > self.calls), None)
@@ -84,7 +79,7 @@ class Assembly:
             if isinstance(kind, str) and (not known or kind in known):
                 yield kind, record.value, record.where
             else:
-                self.left_out[str(kind or "line without a type")] += 1
+                self.left_out[kind if isinstance(kind, str) and kind else "line without a type"] += 1
 
     def user(self, *parts: Part | str) -> None:
         """Add a user message. While calls are unanswered it is held back: results always come first."""
@@ -175,7 +170,7 @@ class Assembly:
         of_system = role in ("system", "developer")
         if role in ("tool", "function"):
             self.result(text, call_id, tool, media)
-        elif of_system and not self.begun:
+        elif of_system and not self.calls:
             self.system.append(text)
         else:
             self.counts[LATER_SYSTEM] += of_system

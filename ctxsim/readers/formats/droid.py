@@ -102,7 +102,8 @@ def _add_stream(assembly: Assembly, source: Source) -> None:
             case "system":
                 exchanges.model, assembly.project = line.model, line.cwd or ""
             case "message" if line.role == "user":
-                exchanges.give(Part("user", line.text))
+                exchanges.close()
+                assembly.user(line.text)
             case "message" if line.role == "assistant":
                 exchanges.made(Part("assistant", line.text), time)
             case "reasoning":
@@ -110,9 +111,8 @@ def _add_stream(assembly: Assembly, source: Source) -> None:
             case "tool_call":
                 exchanges.made(Part("tool_call", compact_json(line.parameters or {}), tool, call_id), time)
             case "tool_result":
-                exchanges.give(
-                    Part("tool_result", compact_json("" if line.value is None else line.value), tool, call_id)
-                )
+                exchanges.close()
+                assembly.result("" if line.value is None else compact_json(line.value), call_id, tool)
             case "completion":
                 assembly.left_out["usage of the whole run"] += line.usage is not None
                 # Some versions also print the last text as a message of its own.

@@ -34,7 +34,7 @@ TITLE = "Kimi Code sessions"
 MARKS = ("protocol_version",)
 VERSIONS = "wire protocols 1.4 and 1.5 (2026)"
 READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."
-NOT_READ = "Requests without a response, permissions, and what the user interface shows."
+NOT_READ = "Texts of requests without a response, permissions, and what the user interface shows."
 
 WIRE_FILE = "wire.jsonl"
 STATE_FILE = "state.json"

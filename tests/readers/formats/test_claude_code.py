@@ -514,6 +514,12 @@ def test_a_fork_names_only_the_session_that_made_the_responses_which_it_copies(t
     fork = one(tmp_path, *lines)
     assert [item.text for item in fork.items] == ["Go.", "{}", "of t1", "On.", "Done."]
     assert ([made.start for made in fork.calls], fork.beside, fork.carried) == ([4], (), 3)
+    # An id behind a response of its own, an empty one, or one beside no session's copies nothing.
+    stray = answer("a3", "a2", "m4", text("More."), usage=usage(6, 0, 9), **copied)
+    assert [made.start for made in one(tmp_path, *lines, stray).calls] == [4, 5]
+    odd = [{"sessionId": "fork", "requestSessionId": ""}, {"sessionId": None, "requestSessionId": "s"}]
+    assert len(one(tmp_path, *(lines[:1] + [answer(f"a{n}", "u1", f"m{n}", text("a"), **ids) for n, ids in
+                                            enumerate(odd)])).calls) == 1  # fmt: skip
 
 
 def test_fast_mode_and_a_region_are_models_of_their_own(tmp_path: Path) -> None:

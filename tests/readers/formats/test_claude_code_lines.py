@@ -231,6 +231,9 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     since = [{"m": {"costUSD": 0.125}, "n": {"costUSD": 0.25}}, {}, {"m": {"costUSD": 0.0625}}]
     results = [{**results[0], "model_usage_since_last_result": one} for one in since]
     assert [one.cost_usd for one in all_of(written([*lines[:-1], *results]), "claude-code")] == [0.4375]
+    # Without costs in it, the whole counts.
+    silent = {**results[0], "model_usage_since_last_result": {"m": {"inputTokens": 9}}}
+    assert [one.cost_usd for one in all_of(written([*lines[:-1], silent]), "claude-code")] == [0.375]
     # The parts of a long first message, if they are written too, come before all whole ones.
     part = {"type": "stream_event", "session_id": "s", "parent_tool_use_id": None, "event": {"type": "ping"}}
     assert len(all_of(written([lines[0], *[part] * 50, *lines[1:]]), "claude-code")[0].calls) == 3

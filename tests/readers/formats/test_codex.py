@@ -326,6 +326,7 @@ def test_what_was_not_sent_is_named(tmp_path: Path) -> None:
         wrapped("world_state", {"full": True}),
         wrapped("brand_new", {}),
         "[]",
+        '{"type": {"my": "text"}}',
         "{not json",
         message("assistant", "Done."),
         message("developer", "New rules."),
@@ -334,10 +335,10 @@ def test_what_was_not_sent_is_named(tmp_path: Path) -> None:
         '{"timestamp": "2026',
     )
     assert texts(read_back, "user") == ["Go.", "New rules.", "On."]
-    assert [note[:15] for note in read_back.notes[:2]] == ["line 8 skipped,", "line 13 skipped"]
+    assert [note[:15] for note in read_back.notes[:2]] == ["line 9 skipped,", "line 14 skipped"]
     assert read_back.notes[2:] == (
         "1 system message(s) in mid-conversation kept as user text",
-        "left out: 1 x event user_message, 1 x ghost_snapshot, 1 x world_state, 1 x brand_new, 1 x line without a type",
+        "left out: 2 x line without a type, 1 x event user_message, 1 x ghost_snapshot, 1 x world_state, 1 x brand_new",
     )
     assert not read_back.head.recorded
 

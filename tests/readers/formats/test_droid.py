@@ -91,11 +91,15 @@ def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> Non
         newer("tool_result", id="c1", toolId="search", isError=True, value="offline"),
         newer("message", role="assistant", text="None."),
         newer("completion", finalText="None."),
+        newer("message", role="user", text="And post?"),
+        newer("completion", finalText="None."),
     )
     assert said(transcript) == [
         ("user", "Any mail?"),
         ("tool_call", "{}"),
         ("tool_result", "offline"),
+        ("assistant", "None."),
+        ("user", "And post?"),
         ("assistant", "None."),
     ]
     assert transcript.items[2].tool == "search"

@@ -76,6 +76,15 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
+def test_pieces_in_the_wrong_role_are_left_out(store: Store) -> None:
+    store.session()
+    store.say("user", text("Hi"), {"type": "thinking", "thinking": "Hm.", "signature": ""}, asks("c1"))
+    store.say("assistant", {"type": "image", "data": "", "mimeType": "image/png"}, text("Hello."), gives("c1"))
+    (transcript,) = store.all()
+    assert said(transcript) == [("user", "Hi"), ("assistant", "Hello.")]
+    assert transcript.notes == ("left out: 1 x thinking, 1 x toolRequest, 1 x image, 1 x toolResponse",)
+
+
 def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Store) -> None:
     store.session(accumulated_cost=1.5, working_dir="/w")
     store.say("user", text("Any mail?"))

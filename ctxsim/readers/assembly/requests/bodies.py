@@ -123,16 +123,19 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             return Answer(parts, counted, found.model_version or "")
 
 
-def pair(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None = None) -> Logged | None:
+def pair(
+    where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None = None, model: str = ""
+) -> Logged | None:
     """Return a request and its response, read by the API of the response; None if that holds no answer.
 
-    Without the time of the request, it has that of the response. Raises InputError if one of them doesn't fit.
+    Without the time of the request, it has that of the response. `model`: the one that answered, if that doesn't
+    say it. Raises InputError if one of them doesn't fit.
     """
     if (api := api_of(response)) is None:
         return None
     said = answer(api, response, f"{where} response")
     # Behind a proxy, the model that answered may differ from the requested one.
-    model = said.model or str(request.get("model") or "")
+    model = said.model or model or str(request.get("model") or "")
     own, before = ids(request, response)
     sent, told_s = caught(api, request, where), time_s or said.time_s
     return Logged(where, sent, said.parts, said.usage, told_s, model, id=own, after=before)

@@ -51,10 +51,6 @@ class Caught(Assembly):
     def calls(self) -> int:
         return sum(said.response for said in self.said)
 
-    @property
-    def begun(self) -> bool:
-        return bool(self.said)
-
     def user(self, *parts: Part | str) -> None:
         self.said.append(Said(tuple(Part("user", part) if isinstance(part, str) else part for part in parts)))
 

@@ -17,7 +17,7 @@ from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
-from ctxsim.readers.source import compact_json, decoded, has, under
+from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Kind, Media, Usage
 
@@ -80,10 +80,10 @@ def exchange(span: Span, where: str) -> Logged | None:
     # OpenInference's copies of request and response are exact, whatever the limit of attributes.
     request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     bodies = isinstance(request, dict) and isinstance(response, dict) and looks_like_request(request)
-    if logged := pair(where, request, response) if bodies else None:
+    if logged := pair(where, request, response, span.start_s, model) if bodies else None:
         cost = dollars(_number(attributes, *_COSTS))
         logged.usage = logged.usage.costing(cost) if logged.usage else usage(attributes)
-        logged.time_s, logged.model, logged.context = span.start_s, logged.model or model, context
+        logged.context = context
         return logged
     sent, answered = _messages(attributes, span.events)
     if not any(message.parts for message in answered):
@@ -179,15 +179,27 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
 def _of_inference(held: Mapping[str, Any]) -> Message:
     """Return a message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
     message = held["message"] if has(held, message=dict) else {}
-    role, content = str(message.get("role", "")), message.get("content")
-    entries = [under(entry, "message_content") for entry in in_order(message.get("contents"))]
-    # Calls are repeated beside the content.
-    blocks = [block for block in objects(entries) if block.get("type") != "tool_use"]
-    thinking = [block for block in blocks if block.get("type") in ("reasoning", "thinking")]
-    calls = [_call(entry["tool_call"]) for entry in in_order(message.get("tool_calls")) if has(entry, tool_call=dict)]
-    shown = content or [block for block in blocks if block not in thinking]
-    said = _said(role, _kind(role), shown, calls, message.get("tool_call_id"))
-    return said._replace(parts=(*(Part("reasoning", str(block.get("text") or "")) for block in thinking), *said.parts))
+    role = str(message.get("role", ""))
+    kind = _kind(role)
+    parts: list[Part] = []
+    content = message.get("content")
+    if content:
+        parts.append(Part(kind, text_and_media(content, 0)[0]))
+    for entry in in_order(message.get("contents")) if not content else ():
+        block = entry.get("message_content") if isinstance(entry, dict) else None
+        if not isinstance(block, dict) or block.get("type") == "tool_use":
+            continue
+        text = str(block.get("text") or "")
+        if block.get("type") in ("reasoning", "thinking"):
+            parts.append(Part("reasoning", text))
+        elif "image" in block:
+            parts.append(Part(kind, media=(Media("image", _IMAGE),)))
+        elif text or block.keys() - {"type", "text"}:
+            parts.append(Part(kind, text or compact_json(block)))
+    parts += [_call(entry["tool_call"]) for entry in in_order(message.get("tool_calls")) if has(entry, tool_call=dict)]
+    if role in ("tool", "function"):
+        return _result(role, message.get("tool_call_id"), "\n".join(part.text for part in parts))
+    return Message(role, tuple(parts))
 
 
 def _of_prompt(message: Mapping[str, Any]) -> Message:

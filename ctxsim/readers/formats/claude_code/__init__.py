@@ -15,6 +15,7 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any
 
@@ -108,9 +109,11 @@ def _copied(lines: Sequence[Line]) -> int:
     """Return the number of first lines that copy another session: before a fork, a request for a summary, or a question
     by /btw (https://github.com/ccusage/ccusage/issues/913).
     """
-    whole = _of_agent(lines, SUMMARISES, "aside_question")
     calls = {call for line in lines if line.copied for call in line.calls}
-    marks = [line.prompt if whole else line.copied or line.answers & calls for line in lines]
+    # Nothing is copied behind a response of the session's own.
+    first = takewhile(lambda line: line.copied or line.local or line.type != "assistant", lines)
+    whole = _of_agent(lines, SUMMARISES, "aside_question")
+    marks = [line.prompt for line in lines] if whole else [line.copied or line.answers & calls for line in first]
     return max((number for number, mark in enumerate(marks, 1) if mark), default=0)
 
 

@@ -41,8 +41,10 @@ class Told:
             case "result":
                 costs = self._costs[str(under(line, "session_id"))]
                 since = under(line, "model_usage_since_last_result")
-                if isinstance(since, dict):
-                    costs += [dollars(under(one, "costUSD")) or 0.0 for one in since.values()]
+                used = since.values() if isinstance(since, dict) else [None]
+                spent = [dollars(under(one, "costUSD")) for one in used]
+                if None not in spent:
+                    costs += filter(None, spent)
                 else:
                     usd = dollars(under(line, "total_cost_usd")) or costs[-1]
                     # A session that is resumed goes on counting; in older versions it counts anew.

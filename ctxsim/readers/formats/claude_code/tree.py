@@ -153,7 +153,8 @@ class Line(Envelope):
 
     @property
     def copied(self) -> bool:
-        return bool(self.forked_from) or self.request_session_id not in (None, self.session_id)
+        made_by = self.request_session_id if isinstance(self.request_session_id, str) else ""
+        return bool(self.forked_from or (made_by and self.session_id and made_by != self.session_id))
 
     @property
     def calls(self) -> set[str]:

@@ -123,12 +123,12 @@ class _Reading:
     def _user(self, message: Message) -> None:
         pieces = [piece for piece in message.content if for_agent(piece.annotations)]
         self.assembly.left_out["text for the user alone"] += len(message.content) - len(pieces)
-        add_user_content(self.assembly, self._blocks(pieces), self.assembly.name)
+        add_user_content(self.assembly, self._blocks(pieces, False), self.assembly.name)
 
     def _response(self, messages: list[Message]) -> None:
         """Add a response that is one or several messages, with the results between them."""
         said = [piece for message in messages if message.role == "assistant" for piece in message.content]
-        parts = response_parts(self._blocks(said), self.assembly.name)
+        parts = response_parts(self._blocks(said, True), self.assembly.name)
         spent = next(self.spent, Spent(self.session.model.model_name))
         model = spent.model or self.session.model.model_name
         self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
@@ -136,20 +136,24 @@ class _Reading:
             if message.role == "user":
                 self._user(message)
 
-    def _blocks(self, pieces: list[Content]) -> list[Any]:
-        """Return pieces of messages as blocks of Anthropic's API; others are left out, and counted."""
+    def _blocks(self, pieces: list[Content], by_model: bool) -> list[Any]:
+        """Return pieces of messages, by the model or to it, as blocks of Anthropic's API; others are left out, and
+        counted.
+        """
         blocks: list[Any] = []
         for piece in pieces:
             match piece.type:
-                case "text" | "image":
-                    blocks.append({"type": piece.type, "text": piece.text})
-                case "thinking" | "reasoning" | "redactedThinking":
+                case "text":
+                    blocks.append({"type": "text", "text": piece.text})
+                case "image" if not by_model:
+                    blocks.append({"type": "image"})
+                case "thinking" | "reasoning" | "redactedThinking" if by_model:
                     blocks.append({"type": "thinking", "thinking": piece.thinking or piece.text})
-                case "toolRequest" | "frontendToolRequest":
+                case "toolRequest" | "frontendToolRequest" if by_model:
                     name, given = (under(piece.called, key) for key in ("name", "arguments"))
                     called = {"id": piece.id, "name": str(name or ""), "input": "" if given is None else given}
                     blocks.append({"type": "tool_use"} | called)
-                case "toolResponse":
+                case "toolResponse" if not by_model:
                     blocks.append({"type": "tool_result", "tool_use_id": piece.id, "content": _result(piece)})
                 case other:
                     self.assembly.left_out[other] += 1
