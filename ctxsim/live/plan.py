@@ -59,14 +59,15 @@ class Plan(msgspec.Struct, frozen=True):
         return text
 
     def environment(self, url: str, prompt: str = "") -> dict[str, str]:
-        """Return all environment variables that the agent gets, and make its folder for temporary files."""
+        """Return all environment variables that the agent gets, and make its home and folder for temporary files."""
         own = {
             "HOME": self.home, "PATH": self.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{self.home}/tmp",
             "XDG_CONFIG_HOME": f"{self.home}/.config", "XDG_DATA_HOME": f"{self.home}/.local/share",
             "XDG_CACHE_HOME": f"{self.home}/.cache", "XDG_STATE_HOME": f"{self.home}/.local/state", "CTXSIM_URL": url,
         }  # fmt: skip
         own |= {name: self.fill(value, url, prompt) for name, value in self.agent.env.items()}
-        Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+        for folder in (self.home, own["TMPDIR"]):
+            Path(folder).mkdir(parents=True, exist_ok=True)
         return own
 
 

@@ -101,10 +101,12 @@ def run(
 
     `grouped`: a process namespace ends all that it starts. By default `hold` doesn't confine the command.
     """
+    from ctxsim.live.plan import SAID
+
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
     filled = [plan.fill(part, url, prompt) for part in command]
-    with Path(plan.work, "output.txt").open("ab") as output:
+    with Path(plan.work, SAID).open("ab") as output:
         process = subprocess.Popen(
             hold(filled), cwd=plan.project, env=plan.environment(url, prompt), stdout=output, stderr=output,
             stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,

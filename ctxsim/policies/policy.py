@@ -216,7 +216,7 @@ def _take_shipped(cls: type[Policy]) -> None:
     if not cls.agent:
         return
     stated, shipped = settings_of(cls.agent), values_for(cls.agent, policy=cls.name)
-    if not cls.abstract:
+    if not cls.abstract and agent_in(cls.__module__):
         cls.version, cls.read_on = cls.version or stated.version, cls.read_on or stated.read_on
     cls.ships = bool(shipped)
     for name, default in list(vars(cls).items()):

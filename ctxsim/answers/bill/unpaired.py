@@ -156,11 +156,13 @@ def _ranks(values: Array, strata: Ints) -> Array:
     """Ranks within each stratum, minus their mean, divided by the stratum's size plus 1, so that large strata don't
     count for more than their sessions (van Elteren 1960). Equal values share their mean rank.
     """
-    from pandas import Series
-
-    by_stratum = Series(values).groupby(strata)
-    size = by_stratum.transform("size") + 1
-    return np.asarray((by_stratum.rank() - size / 2) / size)
+    found = np.zeros(len(values))
+    for one in np.unique(strata):
+        at = np.flatnonzero(strata == one)
+        _, which, counts = np.unique(values[at], return_inverse=True, return_counts=True)
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        found[at] = (middle[which] - (len(at) + 1) / 2) / (len(at) + 1)
+    return found
 
 
 def _dealt(ranks: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.live.confined import Hold
-from ctxsim.live.plan import Plan
+from ctxsim.live.plan import SAID, Plan
 from ctxsim.safety.processes import end_group
 
 VERSION = 1
@@ -27,7 +27,7 @@ def prompted(
 ) -> int | None:
     """Give an agent a prompt repeatedly until `over`. Return its exit status; None if it was still running then."""
     command = hold([plan.fill(part, url) for part in plan.agent.probe.acp])
-    with Path(plan.work, "output.txt").open("ab") as said:
+    with Path(plan.work, SAID).open("ab") as said:
         process = subprocess.Popen(
             command, cwd=plan.project, env=plan.environment(url), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=said, text=True, start_new_session=True,

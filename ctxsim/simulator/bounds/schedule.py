@@ -113,9 +113,10 @@ def best_times(items: Sequence[Dead], prices: KeepOrBreak) -> Schedule:
             if waits < cheapest:
                 cheapest = waits
                 useful.append(a)
-            if waits < total and a.cut < nothing and e < end:
+            if waits <= total and a.cut < nothing and e < end:
                 waits += prices.break_at(e, items[a.cut].position, a.behind, died)
-            if waits < total:
+            # Of schedules that cost the same, the one with fewer edits.
+            if waits <= total:
                 total, came_from[e] = waits, a.call
         earlier = [*reversed(useful), _Before(e, total + waited, died, nothing)]
     edits, at = [end], end

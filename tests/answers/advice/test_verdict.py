@@ -130,6 +130,9 @@ CASES: dict[str, Advice] = {
     "nothing is added and nothing else said": advice(
         figures("x", 6.0, 0.6, kept=0.95, usd_again=0.0), again=Again(0.9, 1.5, None, None)
     ),
+    "what is fetched again makes it cheaper": advice(
+        figures("x", 6.0, 0.6, kept=0.95, usd_again=-0.1), again=Again(0.9, 1.5, None, None)
+    ),
     "a setting": as_set(
         WINDOW,
         wins={WINDOW.policy: 0.9},
@@ -143,7 +146,12 @@ CASES: dict[str, Advice] = {
         BOTH, tried=("a", "b"), builders=figures("mask", 2.0, 0.2, kept=0.96, refused=2)
     ),
     "no setting of five sessions": as_set(OWN, nothing=OWN, tried=("a", "b", "c"), ahead=5, wins={OWN.policy: 1.0}),
-    "nothing was tried, by two agents": as_set(OWN, ("claude-code",) * 5 + ("codex",) * 5, nothing=OWN),
+    "nothing was tried, by two agents": as_set(
+        msgspec.structs.replace(OWN, usd_again=1.0),
+        ("claude-code",) * 5 + ("codex",) * 5,
+        nothing=OWN,
+        again=Again(0.9, 1.5, None, None),
+    ),
     "no setting of a sample": as_set(SET, tried=("a",), sampled=True),
     "open between settings": as_set(
         WINDOW,

@@ -140,6 +140,12 @@ def test_a_token_saved_in_the_last_call_is_worth_it() -> None:
     assert best_times([Dead(0, 10, 2)], prices) == ({0: 5}, pytest.approx(3.0))
 
 
+def test_where_clearing_costs_what_keeping_does_nothing_is_cleared() -> None:
+    # 10 tokens at a half in two calls, or 10 behind them at 1.
+    prices = KeepOrBreak(np.array([0.0, 0.5, 0.5, 0.5]), frozenset(), [1.0] * 4, [20.0] * 4, [0.0] * 4, [10.0], [0])
+    assert best_times([Dead(0, 10, 2)], prices) == ({0: 4}, 10.0)
+
+
 def test_every_edit_clears_all_that_is_dead() -> None:
     # Two items of 10 tokens die at call 2 of 6, 1,000 live ones between them, 2 behind them. Clearing the later one
     # alone would cost 2 x 1.15 and save 5 calls x 10 x 0.1 = 5; clearing both costs 1,002 x 1.15, keeping both 10.
