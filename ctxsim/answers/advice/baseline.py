@@ -114,9 +114,10 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal)
     assert found is not None  # the row as set is a candidate
+    tried = tuple(own.labels[1:])
     return AsSetAdvice(
-        **msgspec.structs.asdict(found),
-        recorders=own.recorders, tried=tuple(own.labels[1:]),
+        **msgspec.structs.asdict(found if tried else msgspec.structs.replace(found, again=None)),
+        recorders=own.recorders, tried=tried,
         builders=whole.take if whole and _better(whole.take, found.take, found.amount) else None,
     )  # fmt: skip
 

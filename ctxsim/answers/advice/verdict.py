@@ -150,8 +150,7 @@ def _unsure(advice: Advice, cheaper: Figures) -> str:
 def _fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     """A line on how the answer holds if lost results are fetched again; '' if nothing is lost or known."""
     found, added = advice.again, _added(advice)
-    untried = isinstance(advice, AsSetAdvice) and not advice.tried
-    if found is None or untried or (added <= 0 and found.instead is None):
+    if found is None or (added <= 0 and found.instead is None):
         return ""
     rate = advice.take.at_rate
     again = f"Fetching all lost results again adds {_amount(advice, added)}."

@@ -57,6 +57,15 @@ def test_the_answer_is_a_setting_beside_what_is_set_though_a_policy_is_cheaper(t
     assert values and values["settings"] == [{"agent": "claude-code", "key": "autoCompactWindow", "value": 200_000}]
 
 
+def test_where_no_setting_was_tried_nothing_is_said_of_fetching_again(tmp_path: Path) -> None:
+    again = {"cost_refetch_usd": 1.0, "tokens_refetch": 100, "calls_refetched": 2}
+    rows = {"keep-all": [row(10)] * 3, "as-set": [row(10, 0.9) | again] * 3}
+    (alone, beside) = (own(run_of(tmp_path / name, **rows, **more))
+                       for name, more in (("a", {}), ("b", {WINDOW: [row(12, 0.8) | again] * 3})))  # fmt: skip
+    assert (alone.tried, alone.again) == ((), None) and beside.again is not None
+    assert not any("again adds" in line for line in verdict(alone))
+
+
 def test_nothing_is_compared_with_a_bill_of_nothing(tmp_path: Path) -> None:
     found = AsSetRun(run_of(tmp_path / "r", **{"as-set": [row(0), row(1), row(4)]}), "as-set")
     assert found.of("mask").cost_vs_keep_all.dropna().tolist() == [2.0, 0.5]

@@ -146,12 +146,7 @@ CASES: dict[str, Advice] = {
         BOTH, tried=("a", "b"), builders=figures("mask", 2.0, 0.2, kept=0.96, refused=2)
     ),
     "no setting of five sessions": as_set(OWN, nothing=OWN, tried=("a", "b", "c"), ahead=5, wins={OWN.policy: 1.0}),
-    "nothing was tried, by two agents": as_set(
-        msgspec.structs.replace(OWN, usd_again=1.0),
-        ("claude-code",) * 5 + ("codex",) * 5,
-        nothing=OWN,
-        again=Again(0.9, 1.5, None, None),
-    ),
+    "nothing was tried, by two agents": as_set(OWN, ("claude-code",) * 5 + ("codex",) * 5, nothing=OWN),
     "no setting of a sample": as_set(SET, tried=("a",), sampled=True),
     "open between settings": as_set(
         WINDOW,
