@@ -32,7 +32,7 @@ TITLE = "Hermes Agent sessions"
 MARKS = ("session_start",)
 VERSIONS = "state.db with schema version 22, tested on Hermes Agent 0.19.0; session documents of 2026"
 READS = "Messages, system prompts, documents' tools, databases' sub-agents, compactions, times, sums of usage and cost."
-NOT_READ = "Messages taken back. Databases hold neither tools nor the usage of single calls, documents no usage."
+NOT_READ = "Messages that the user took back. Not recorded: tools and each call's usage (databases), usage (documents)."
 
 _COLUMNS = {
     "sessions": {"id", "source", "parent_session_id", "started_at", "end_reason", "model", "model_config"},
