@@ -50,7 +50,7 @@ _Results = tuple[list[Item], int] | None
 """A list that views share, and how many of its items are the results of this one; None while nobody has asked."""
 
 FEW = 8
-"""Up to this many places, `partners` finds the exchange of each; for more, it goes through all exchanges."""
+"""Up to this many places are looked up one by one; for more, the whole view is gone through once."""
 
 
 def each_exchange(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -182,7 +182,7 @@ class View(Sequence[Item]):
 
     def rewrite(self, texts: Mapping[int, str], reason: str) -> View:
         """Return a view in which the items with these places have other texts. An equal text is no edit."""
-        found = ((place, self[self.position(place)], text) for place, text in texts.items())
+        found = [(item.place, item, texts[item.place]) for item in map(self.__getitem__, self._positions(texts))]
         return self._edit({place: item.with_text(text) for place, item, text in found if item.text != text}, reason)
 
     def drop(self, places: Collection[int], reason: str) -> View:
@@ -217,14 +217,22 @@ class View(Sequence[Item]):
         items: list[Any] = self._items[: self._length]
         edits: list[Edit] = []
         size = self.size
-        for position, place in sorted((self.position(place), place) for place in changes):
+        for position in self._positions(changes):
             before = items[position]
-            after = items[position] = changes[place]
+            after = items[position] = changes[before.place]
             size += (self._sizes(after) if after else 0) - self._sizes(before)
             edits.append(Edit(before, after, position, reason))
         if None in changes.values():
             items = list(filter(None, items))
         return self._with(items, size, (*self.edits, *edits), self._results_after(edits))
+
+    def _positions(self, places: Collection[int]) -> list[int]:
+        """The positions of the items with these places, in order. Many are found by going through the view once."""
+        if len(places) > FEW:
+            found = [position for position, item in enumerate(self) if item.place in places]
+            if len(found) == len(places):
+                return found
+        return sorted(map(self.position, places))
 
     def _results_after(self, edits: Sequence[Edit]) -> _Results:
         if self._results is None:

@@ -131,15 +131,19 @@ class Request:
             if at < self.changed_from:
                 self.changed_from, self.cause = at, edit.reason
             many = 1
+            # Remove neighbours together, and insert them together.
             if edit.after is None:
-                # Remove neighbours together.
                 while self._leaves_too(edits, made, many, at):
                     many += 1
                 self._splice(at, many, [])
                 shift -= many
             elif edit.before is None:
-                self._splice(at, 0, [edit.after])
-                shift += 1
+                new = [edit.after]
+                while before := self._joins_too(edits, made + len(new), new[-1], at):
+                    new.append(before)
+                many = len(new)
+                self._splice(at, 0, new[::-1])
+                shift += many
             else:
                 self._replace(at, edit.after)
             made += many
@@ -160,6 +164,15 @@ class Request:
             return False
         edit = edits[made + many]
         return edit.after is None and edit.before is self.items[at + many]
+
+    def _joins_too(self, edits: Sequence[Edit], made: int, behind: Item, at: int) -> Item | None:
+        """The item that the next edit inserts at the same index, just before `behind`; None if it does anything else."""
+        edit = edits[made] if made < len(edits) else None
+        if edit is None or edit.before is not None or edit.after is None:
+            return None
+        key = place_in(edit.after)
+        fits = key < place_in(behind) and (at == 0 or place_in(self.items[at - 1]) < key)
+        return edit.after if fits else None
 
     def _splice(self, at: int, many: int, new: list[Item]) -> None:
         self.reshaped_from = min(self.reshaped_from, at)
