@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from itertools import accumulate
 from operator import eq
+from typing import Any
 
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.transcript import Head, Item
@@ -99,8 +100,7 @@ class Request:
 
     def become(self, items: Sequence[Item]) -> int:
         """Replace the items, and return the tokens. Leading items that are equal are kept."""
-        kept = list(map(eq, self.items, items))
-        same = kept.index(False) if False in kept else len(kept)
+        same = alike(self.items, items)
         if same < len(self.items):
             self._splice(same, len(self.items) - same, [])
             self.changed_from = min(self.changed_from, same)
@@ -131,26 +131,18 @@ class Request:
             if at < self.changed_from:
                 self.changed_from, self.cause = at, edit.reason
             many = 1
-            # Remove neighbours together, and insert them together.
             if edit.after is None:
+                # Remove neighbours together.
                 while self._leaves_too(edits, made, many, at):
                     many += 1
                 self._splice(at, many, [])
                 shift -= many
             elif edit.before is None:
-                new = [edit.after]
-                while before := self._joins_too(edits, made + len(new), new[-1], at):
-                    new.append(before)
-                many = len(new)
-                self._splice(at, 0, new[::-1])
-                shift += many
+                self._splice(at, 0, [edit.after])
+                shift += 1
             else:
                 self._replace(at, edit.after)
             made += many
-
-    def undo(self, edits: Sequence[Edit]) -> None:
-        """Undo the edits that were applied last."""
-        self.edit([Edit(edit.after, edit.before, edit.position, "") for edit in reversed(edits)])
 
     def _where(self, item: Item | None, near: int) -> int:
         """The index of an item, or where it would be inserted. The index `near` is tried first."""
@@ -164,15 +156,6 @@ class Request:
             return False
         edit = edits[made + many]
         return edit.after is None and edit.before is self.items[at + many]
-
-    def _joins_too(self, edits: Sequence[Edit], made: int, behind: Item, at: int) -> Item | None:
-        """The item that the next edit inserts at the same index, just before `behind`; None if it does anything else."""
-        edit = edits[made] if made < len(edits) else None
-        if edit is None or edit.before is not None or edit.after is None:
-            return None
-        key = place_in(edit.after)
-        fits = key < place_in(behind) and (at == 0 or place_in(self.items[at - 1]) < key)
-        return edit.after if fits else None
 
     def _splice(self, at: int, many: int, new: list[Item]) -> None:
         self.reshaped_from = min(self.reshaped_from, at)
@@ -287,7 +270,7 @@ class Request:
         del self._blocks[start // BLOCK :]
 
 
-def alike(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return how many numbers at the beginning of two lists are equal."""
+def alike(left: Sequence[Any], right: Sequence[Any]) -> int:
+    """Return how many values at the beginning of two lists are equal."""
     same = list(map(eq, left, right))
     return same.index(False) if False in same else len(same)

@@ -88,7 +88,8 @@ class Replay:
         changed_from, tokens, bill = request.changed_from, request.total, kernel.bill(leg)
         sees.now_s = kernel.now_s
         estimated = sees.estimate(view)
-        request.undo([made.edit for made in moments.tally.edits if not made.lasting])
+        if not moments.lasting:
+            request.become(moments.view)
         # Answer: the recorded response joins, and `after_call` gets the usage.
         moments.join(leg.answered)
         if verdict.status == "ok":
@@ -129,11 +130,11 @@ class Replay:
         """After an overflow, return the first policy's view that has fewer tokens, or None."""
         request = self.kernel.request
         tokens, unlike = request.total, (request.changed_from, request.cause, request.reshaped_from)
-        for acted, edits in self.moments.on_overflow(view, Overflow(message, self._ledger.provider.window)):
+        for acted in self.moments.on_overflow(view, Overflow(message, self._ledger.provider.window)):
             if request.total < tokens:
                 return acted
             # As if they had never been made.
-            request.undo(edits)
+            request.become(view)
             request.changed_from, request.cause, request.reshaped_from = unlike
         return None
 

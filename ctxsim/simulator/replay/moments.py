@@ -101,16 +101,16 @@ class Moments:
                 self.view = request
         return request, None
 
-    def on_overflow(self, view: View, error: Overflow) -> Iterable[tuple[View, Sequence[Edit]]]:
-        """Yield each policy's view after an overflow, and its edits. Continuing the iteration rejects the last view:
-        its edits are removed from the tally.
+    def on_overflow(self, view: View, error: Overflow) -> Iterable[View]:
+        """Yield each policy's view after an overflow. Continuing the iteration rejects the last view: its edits are
+        removed from the tally.
         """
         for link in self.links:
             known = len(self.tally.edits)
             acted = self._act(link, "on_overflow", view, self.lasting, error)
             if acted is None or acted is view:
                 continue
-            yield acted, [made.edit for made in self.tally.edits[known:]]
+            yield acted
             del self.tally.edits[known:]
             self.tally.compactions -= 1
 

@@ -73,9 +73,9 @@ def test_an_edited_request_is_the_one_made_anew(
         edited = edit_of(view, data)
         changed = min([changed, *map(position_of, edited.edits)])
         request.edit(edited.edits)
-        kind = data.draw(st.sampled_from(["bill", "undo", "on"]))
-        if kind == "undo":
-            request.undo(edited.edits)
+        kind = data.draw(st.sampled_from(["bill", "back", "on"]))
+        if kind == "back":
+            request.become(view)
         else:
             view = edited.settled()
         if data.draw(st.booleans()):
