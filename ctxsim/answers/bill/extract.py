@@ -265,8 +265,8 @@ class _Filled:
         upto[-1] = total
         classes: list[Ints] = []
         for begin, end in pairwise((0, made.read, made.read + made.write, total)):
-            inside = np.diff(np.clip(upto, begin, end))
-            whole = np.round(np.cumsum(np.bincount(parts, inside, len(self.names))))
+            within = np.minimum(np.maximum(upto, begin), end)
+            whole = np.round(np.cumsum(np.bincount(parts, within[1:] - within[:-1], len(self.names))))
             classes.append(np.diff(whole, prepend=0.0).astype(int))
         by_part = np.column_stack([np.arange(len(self.names)), *classes])
         found = by_part[by_part[:, 1:].any(axis=1)]
