@@ -1,6 +1,6 @@
 """Characters or bytes divided by a constant, the rule of thumb that most agents use: rounded by text or for more."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from ctxsim.counting.estimators.estimator import Estimator, PerToken, Rounding, Unit, divided, length
@@ -46,10 +46,14 @@ class CharsTotal(Estimator):
     def text(self, text: str) -> int:
         return divided(len(text), self.ratio, self.rounding)
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        chars = [sum(len(text) for item in message for text in item.texts) for message in messages]
-        parts = [sum(chars) + len(system)] if self.by == "all" else [*chars, len(system)]
-        return sum(divided(size, self.ratio, self.rounding) for size in parts)
+    def message(self, items: Sequence[Item]) -> int:
+        chars = sum(len(text) for item in items for text in item.texts)
+        return chars if self.by == "all" else divided(chars, self.ratio, self.rounding)
+
+    def together(self, added: int, system: str = "") -> int:
+        if self.by == "all":
+            return divided(added + len(system), self.ratio, self.rounding)
+        return added + self.text(system)
 
     def head(self, head: Head) -> int:
         return self.text(head.system) + head.hidden

@@ -28,7 +28,7 @@ class Reported(msgspec.Struct, frozen=True):
     outputs: dict[int, int] = msgspec.field(default_factory=dict)
 
 
-ANSWERING = ("text", "item", "messages", "head", "request")
+ANSWERING = ("text", "item", "message", "together", "messages", "head", "request")
 """The methods that return tokens."""
 
 
@@ -92,10 +92,18 @@ class Estimator:
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
         """Return the estimated tokens of whole messages and the system prompt, if given: the sum over their items.
 
-        A family overrides this if its source adds framing, or rounds, for each message or for all messages together.
+        A family overrides `message` and `together`, from which this is made, if its source adds framing, or rounds, for
+        each message or for all messages together.
         """
-        counted = sum(self.item(item) for message in messages for item in message)
-        return counted + self.text(system) if system else counted
+        return self.together(sum(map(self.message, messages)), system)
+
+    def message(self, items: Sequence[Item]) -> int:
+        """Return what one message adds to the sum of which `together` makes tokens. It is remembered."""
+        return sum(map(self.item, items))
+
+    def together(self, added: int, system: str = "") -> int:
+        """Return the estimated tokens of messages that add so much, and of the system prompt, if given."""
+        return added + self.text(system) if system else added
 
     def head(self, head: Head) -> int:
         """Return the estimated tokens of the system prompt and the tool schemas, plus the size of the hidden head."""

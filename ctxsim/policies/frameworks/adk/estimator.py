@@ -1,7 +1,7 @@
 """The Agent Development Kit's counter: the sum of all characters, with results as JSON, divided once."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.serialized import written_again
@@ -23,8 +23,11 @@ class Adk(Estimator):
     def item(self, item: Item) -> int:
         return _chars(item) // 4
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        return sum(_chars(item) for message in messages for item in message) // 4
+    def message(self, items: Sequence[Item]) -> int:
+        return sum(map(_chars, items))
+
+    def together(self, added: int, system: str = "") -> int:
+        return added // 4
 
 
 def _chars(item: Item) -> int:

@@ -1,7 +1,7 @@
 """Agent Framework's counter: each message as JSON, with its field names and its id."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator
@@ -23,16 +23,15 @@ class AgentFramework(Estimator):
         return max(1, len(text) // 4)
 
     def item(self, item: Item) -> int:
-        return self._message([item]) + sum(media.tokens for media in item.media)
+        return self.message([item]) + sum(media.tokens for media in item.media)
 
     def head(self, head: Head) -> int:
         return self._framed("system", [_text(head.system)], 0) if head.system else 0
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        first = self._framed("system", [_text(system)], 0) if system else 0
-        return first + sum(map(self._message, messages))
+    def together(self, added: int, system: str = "") -> int:
+        return added + (self._framed("system", [_text(system)], 0) if system else 0)
 
-    def _message(self, items: Sequence[Item]) -> int:
+    def message(self, items: Sequence[Item]) -> int:
         contents = [_content(item) for item in items if item.kind == "tool_call" or item.text]
         kind, place = items[0].kind, items[0].place
         if kind == "tool_result":

@@ -1,6 +1,6 @@
 """Haystack's counter: the characters of the conversation as one plain text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.serialized import if_json
@@ -22,12 +22,13 @@ class Haystack(Estimator):
     def item(self, item: Item) -> int:
         return _line(item) // 4 + sum(media.tokens for media in item.media)
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        lines = [_line(item) for message in messages for item in message if item.kind != "reasoning"]
-        if system:
-            lines.append(len("[system] ") + len(system))
-        # A line feed between two lines.
-        return (sum(lines) + max(0, len(lines) - 1)) // 4
+    def message(self, items: Sequence[Item]) -> int:
+        # Each line with a line feed.
+        return sum(_line(item) + 1 for item in items if item.kind != "reasoning")
+
+    def together(self, added: int, system: str = "") -> int:
+        # No line feed behind the last line.
+        return max(0, added + (len(f"[system] {system}\n") if system else 0) - 1) // 4
 
     def head(self, head: Head) -> int:
         return (len(head.system) + sum(map(len, head.tools))) // 4 + head.hidden

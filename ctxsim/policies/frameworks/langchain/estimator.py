@@ -1,6 +1,7 @@
 """LangChain's approximate counter, with its scaling by the last reported usage."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator, PerToken, Reported, divided
 from ctxsim.counting.estimators.serialized import parsed
@@ -38,18 +39,14 @@ class Langchain(Estimator):
         extra = 0 if item.kind == "tool_call" else 3
         return divided(chars, self.ratio, "ceil") + extra + 85 * len(item.media)
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        counted = self._framed(len(system) + len("system")) if system else 0
-        return counted + sum(map(self._message, messages))
+    def together(self, added: int, system: str = "") -> int:
+        return added + (self._framed(len(system) + len("system")) if system else 0)
 
-    def _message(self, items: Sequence[Item]) -> int:
+    def message(self, items: Sequence[Item]) -> int:
         """Tokens of one message, rounded as in LangChain: a response's calls are one list with parsed arguments."""
-        calls = [
-            {"name": item.tool, "args": _arguments(item.text), "id": item.call_id, "type": "tool_call"}
-            for item in items
-            if item.kind == "tool_call"
-        ]
-        chars = len(repr(calls)) if calls else 0
+        calls = [_written(item.tool, item.text, item.call_id) for item in items if item.kind == "tool_call"]
+        # Two more characters for each: a comma and a space, or the two brackets.
+        chars = sum(calls) + 2 * len(calls)
         role, images = "user", 0
         for item in items:
             images += len(item.media)
@@ -73,7 +70,9 @@ class Langchain(Estimator):
         return -int(-size * min(1.25, max(1.0, factor)) // 1)
 
 
-def _arguments(text: str) -> object:
-    """A call's arguments as the framework stores them: parsed if they are an object, else as text."""
-    value = parsed(text)
-    return value if isinstance(value, dict) else text
+@lru_cache(maxsize=1 << 15)
+def _written(tool: str, arguments: str, call_id: str) -> int:
+    """Characters of a call as the framework writes it, with its arguments parsed if they are an object."""
+    value = parsed(arguments)
+    args = value if isinstance(value, dict) else arguments
+    return len(repr({"name": tool, "args": args, "id": call_id, "type": "tool_call"}))

@@ -1,6 +1,6 @@
 """LiteLLM's counter: a vocabulary's count of every field of a message, and three tokens of framing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.estimators.real import Counts
@@ -26,13 +26,12 @@ class Litellm(Counts, Estimator):
         return sum(self._counter.text(text[start : start + PIECE]) for start in range(0, len(text), PIECE))
 
     def item(self, item: Item) -> int:
-        return self._message([item]) + sum(media.tokens for media in item.media)
+        return self.message([item]) + sum(media.tokens for media in item.media)
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        first = FRAME + self.text("system") + self.text(system) if system else 0
-        return FRAME + first + sum(map(self._message, messages))
+    def together(self, added: int, system: str = "") -> int:
+        return FRAME + added + (FRAME + self.text("system") + self.text(system) if system else 0)
 
-    def _message(self, items: Sequence[Item]) -> int:
+    def message(self, items: Sequence[Item]) -> int:
         tokens, role = FRAME, "user"
         for item in items:
             if item.kind == "reasoning":
@@ -46,4 +45,4 @@ class Litellm(Counts, Estimator):
         return tokens + self.text(role)
 
     def head(self, head: Head) -> int:
-        return self.messages([], head.system) + head.hidden
+        return self.together(0, head.system) + head.hidden

@@ -1,7 +1,7 @@
 """OpenClaw's counter: four characters per token; a Chinese, Japanese or Korean character counts as several."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ctxsim.counting.estimators.estimator import Estimator, length
@@ -34,8 +34,8 @@ class Openclaw(Estimator):
     def item(self, item: Item) -> int:
         return -(-_weight(item) // 4) + sum(media.tokens for media in item.media)
 
-    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        return sum(-(-sum(map(_weight, message)) // 4) for message in messages) + (self.text(system) if system else 0)
+    def message(self, items: Sequence[Item]) -> int:
+        return -(-sum(map(_weight, items)) // 4)
 
 
 def _weight(item: Item) -> int:
