@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Literal
 
 import msgspec
 
+from ctxsim.counting.estimators import Estimator
 from ctxsim.policies.agents.shared import history
 from ctxsim.policies.policy import Surroundings
 from ctxsim.transcript import Item
@@ -17,12 +19,12 @@ from ctxsim.view import View
 Role = Literal["user", "assistant", "tool"]
 
 
-class Message(msgspec.Struct, frozen=True):
-    """A user's text or a summary, one response with its calls, or tool results."""
+class Message(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """A user's text or a summary, one response with its calls, or tool results. Equal only to itself."""
 
     items: tuple[Item, ...]
 
-    @property
+    @cached_property
     def role(self) -> Role:
         """The role in a chat interface; summaries and notes have the role `user`."""
         kind = self.items[0].kind
@@ -30,22 +32,22 @@ class Message(msgspec.Struct, frozen=True):
             return "tool"
         return "user" if kind in ("user", "summary", "note") else "assistant"
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The content, without calls and reasoning."""
         return "".join(item.text for item in self.items if item.kind not in ("tool_call", "reasoning"))
 
-    @property
+    @cached_property
     def calls(self) -> list[Item]:
         """The tool calls of a response."""
         return [item for item in self.items if item.kind == "tool_call"]
 
-    @property
+    @cached_property
     def uses_tools(self) -> bool:
         """Whether it is a response with calls, or results."""
         return self.role == "tool" or bool(self.calls)
 
-    @property
+    @cached_property
     def places(self) -> list[int]:
         """The places of its items."""
         return [item.place for item in self.items]
@@ -65,16 +67,49 @@ class Message(msgspec.Struct, frozen=True):
         return Message(tuple(items))
 
 
-def messages(view: Iterable[Item]) -> list[Message]:
+class _Grouped:
+    """Groups neighbouring items that have the same key into messages.
+
+    Of a view that has grown since it was grouped last, only what joined is grouped. A message with the items of an
+    earlier one at its place is that one, so that what is known of it is known on.
+    """
+
+    def __init__(self, key: Callable[[Item], Hashable]) -> None:
+        self._key = key
+        self._last: tuple[Sequence[Item], list[Message]] = (), []
+        self._known: dict[int, Message] = {}
+
+    def __call__(self, view: Sequence[Item]) -> list[Message]:
+        before, found = self._last
+        if found and isinstance(view, View) and isinstance(before, View) and view.grew_from(before):
+            # What joined may go on with the last message.
+            found, start = found[:-1], len(before) - len(found[-1].items)
+        else:
+            found, start = [], 0
+        found += [self._message(tuple(run)) for _, run in groupby(view[start:], self._key)]
+        self._last = view, found
+        return found.copy()
+
+    def _message(self, items: tuple[Item, ...]) -> Message:
+        place = items[0].place
+        known = self._known.get(place)
+        if known is None or known.items != items:
+            known = self._known[place] = Message(items)
+        return known
+
+
+_each_result = _Grouped(lambda item: item if item.kind == "tool_result" else item.message)
+_results_together = _Grouped(lambda item: "results" if item.kind == "tool_result" else item.message)
+
+
+def messages(view: Sequence[Item]) -> list[Message]:
     """Return a view's messages: parallel results are one each, as in OpenAI's and LangChain's lists."""
-    runs = groupby(view, lambda item: ("result", item.place) if item.kind == "tool_result" else ("", item.message))
-    return [Message(tuple(run)) for _, run in runs]
+    return _each_result(view)
 
 
-def packed(view: Iterable[Item]) -> list[Message]:
+def packed(view: Sequence[Item]) -> list[Message]:
     """Return a view's messages: consecutive results are one, as in AutoGen, AG2 and Strands."""
-    runs = groupby(view, lambda item: "results" if item.kind == "tool_result" else item.message)
-    return [Message(tuple(run)) for _, run in runs]
+    return _results_together(view)
 
 
 def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:
@@ -89,7 +124,24 @@ def items_of(found: Iterable[Message]) -> list[Item]:
 
 def counted(sees: Surroundings, found: Iterable[Message], system: str = "") -> int:
     """Return the estimated tokens of messages, after a system prompt if one is given."""
-    return sees.estimator.messages([message.items for message in found], system)
+    estimator = sees.estimator
+    if type(estimator).messages is not Estimator.messages:
+        return estimator.messages([message.items for message in found], system)
+    return estimator.together(sum(map(_adds(estimator), found)), system)
+
+
+def each_counted(sees: Surroundings, found: Iterable[Message]) -> list[int]:
+    """Return the estimated tokens of each message alone."""
+    estimator = sees.estimator
+    if type(estimator).messages is not Estimator.messages:
+        return [counted(sees, [message]) for message in found]
+    return list(map(estimator.together, map(_adds(estimator), found)))
+
+
+@lru_cache(maxsize=8)
+def _adds(estimator: Estimator) -> Callable[[Message], int]:
+    """Return a memo of what each message adds to an estimator's sum."""
+    return lru_cache(maxsize=1 << 13)(lambda message: estimator.message(message.items))
 
 
 def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
@@ -97,7 +149,7 @@ def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
 
     Items that were edited since still count in full, because the usage is that of the request as it was sent.
     """
-    last = max((n for n, message in enumerate(found) if message.role == "assistant"), default=None)
+    last = next((n for n in range(len(found) - 1, -1, -1) if found[n].role == "assistant"), None)
     if sees.usage is None or last is None:
         return None
     return sees.usage.total_tokens + counted(sees, found[last + 1 :])
@@ -105,9 +157,9 @@ def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
 
 def only(view: View, kept: Iterable[Message], reason: str) -> View:
     """Return the view with only the messages `kept`, and with their texts."""
-    after = {item.place: item.text for item in items_of(kept)}
+    after = {item.place: item.text for message in kept for item in message.items}
     view = view.drop([item.place for item in view if item.place not in after], reason)
-    return view.rewrite(after, reason)
+    return view.rewrite({item.place: text for item in view if (text := after[item.place]) != item.text}, reason)
 
 
 def in_place_of(

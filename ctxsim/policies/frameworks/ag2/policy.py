@@ -1,7 +1,7 @@
 """AG2's limits on the number of events or tokens. Results whose call was cut off are removed too."""
 
 from ctxsim.policies.agents.shared.tools import fitting
-from ctxsim.policies.frameworks.chat import Message, counted, only, packed
+from ctxsim.policies.frameworks.chat import Message, counted, each_counted, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
@@ -62,7 +62,7 @@ class Ag2TokenLimiter(_OfAg2):
 
     def before_call(self, view: View) -> View:
         events, limit = packed(view), self.threshold()
-        sizes = [counted(self.sees, [event]) for event in events]
+        sizes = each_counted(self.sees, events)
         if sum(sizes) <= limit:
             return view
         first = int(events[0].role == "user")

@@ -1,6 +1,6 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that removes from the middle."""
 
-from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, only, packed
+from ctxsim.policies.frameworks.chat import Message, each_counted, in_place_of, only, packed
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
@@ -64,7 +64,7 @@ class AutogenTokenLimited(_OfAutogen):
     def before_call(self, view: View) -> View:
         limit = self.token_limit or self.sees.window
         found = packed(view)
-        sizes = [counted(self.sees, [message]) for message in found]
+        sizes = each_counted(self.sees, found)
         total = sum(sizes)
         while total > limit and found:
             middle = len(found) // 2

@@ -164,7 +164,7 @@ class _Summarizing(OfLangchain, abstract=True):
 
     def _size(self, found: Sequence[Message], system: str = "", tools: int = 0) -> int:
         """Tokens by the counter, scaled by what was reported of the last response that has it, up to a quarter more."""
-        last = max((n for n, message in enumerate(found) if self._of(message)), default=None)
+        last = next((n for n in range(len(found) - 1, -1, -1) if self._of(found[n])), None)
         if last is None or (len(found) == 1 and not system):
             return tools + counted(self.sees, found, system)
         before = tools + counted(self.sees, found[: last + 1], system)

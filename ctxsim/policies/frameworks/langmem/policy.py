@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from functools import partial
 
-from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages
+from ctxsim.policies.frameworks.chat import Message, counted, each_counted, in_place_of, items_of, messages
 from ctxsim.policies.frameworks.langchain.policy import OfLangchain, newest
 from ctxsim.policies.policy import Count, Positive
 from ctxsim.transcript import Item
@@ -53,13 +53,14 @@ class Langmem(OfLangchain):
 
     def _cut(self, found: Sequence[Message], done: int) -> int:
         """Index after the last message to summarize now; `done` if there is none."""
-        sizes = [counted(self.sees, [message]) for message in found[done:]]
+        sizes = each_counted(self.sees, found[done:])
+        least = self.max_tokens_before_summary or self._budget
         room = self._budget - self.max_summary_tokens
         if self.sees.head.system:
             room -= counted(self.sees, [], self.sees.head.system)
         total = sum(sizes)
         for n, reached in enumerate(itertools.accumulate(sizes), done):
-            if reached >= (self.max_tokens_before_summary or self._budget) and total - reached <= room:
+            if reached >= least and total - reached <= room:
                 asked = {call.place for call in found[n].calls}
                 end = n + 1
                 while end < len(found) and found[end].items[0].answers in asked:
