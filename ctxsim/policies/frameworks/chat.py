@@ -13,7 +13,7 @@ import msgspec
 from ctxsim.counting.estimators import Estimator
 from ctxsim.policies.agents.shared import history
 from ctxsim.policies.policy import Surroundings
-from ctxsim.transcript import Item
+from ctxsim.transcript import Item, Sizes
 from ctxsim.view import View
 
 Role = Literal["user", "assistant", "tool"]
@@ -86,6 +86,9 @@ class _Grouped:
             found, start = found[:-1], len(before) - len(found[-1].items)
         else:
             found, start = [], 0
+            if not (before and view and view[0] is before[0]):
+                # Perhaps another transcript.
+                self._known.clear()
         found += [self._message(tuple(run)) for _, run in groupby(view[start:], self._key)]
         self._last = view, found
         return found.copy()
@@ -127,7 +130,7 @@ def counted(sees: Surroundings, found: Iterable[Message], system: str = "") -> i
     estimator = sees.estimator
     if type(estimator).messages is not Estimator.messages:
         return estimator.messages([message.items for message in found], system)
-    return estimator.together(sum(map(_adds(estimator), found)), system)
+    return estimator.together(sum(map(_adds(estimator, sees.sizes), found)), system)
 
 
 def each_counted(sees: Surroundings, found: Iterable[Message]) -> list[int]:
@@ -135,12 +138,12 @@ def each_counted(sees: Surroundings, found: Iterable[Message]) -> list[int]:
     estimator = sees.estimator
     if type(estimator).messages is not Estimator.messages:
         return [counted(sees, [message]) for message in found]
-    return list(map(estimator.together, map(_adds(estimator), found)))
+    return list(map(estimator.together, map(_adds(estimator, sees.sizes), found)))
 
 
 @lru_cache(maxsize=8)
-def _adds(estimator: Estimator) -> Callable[[Message], int]:
-    """Return a memo of what each message adds to an estimator's sum."""
+def _adds(estimator: Estimator, of: Sizes) -> Callable[[Message], int]:
+    """Return a memo of what each message of one transcript, whose memo of items is `of`, adds to an estimator's sum."""
     return lru_cache(maxsize=1 << 13)(lambda message: estimator.message(message.items))
 
 
