@@ -4,6 +4,7 @@ import heapq
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import chain, filterfalse
 
 from ctxsim.transcript import Item
 
@@ -21,15 +22,21 @@ _DIGIT = re.compile(r"\d")
 
 @cache
 def _pattern(at: bool, slash: bool, digit: bool, dot: bool) -> re.Pattern[str]:
-    """The pattern for a text that has these characters. Most lines have none of them and aren't searched."""
+    """The pattern for a word that has these characters. Most words have none of them and aren't searched."""
     wanted = {_LINK: slash, _ADDRESS: at, _PATH: slash, _NUMBERED: digit, _NAME: dot}
     return re.compile("|".join(part for part, possible in wanted.items() if possible))
 
 
+@lru_cache(maxsize=1 << 16)
+def _in_word(word: str) -> list[str]:
+    has = "@" in word, "/" in word, _DIGIT.search(word) is not None, "." in word or "_" in word
+    return _pattern(*has).findall(word) if any(has) else []
+
+
 def identifiers(text: str) -> list[str]:
     """Return the links, addresses, paths, numbers and dotted names in a text, in order."""
-    has = "@" in text, "/" in text, _DIGIT.search(text) is not None, "." in text or "_" in text
-    return _pattern(*has).findall(text) if any(has) else []
+    # None has white space in it, so each word is searched by itself, and once.
+    return list(chain.from_iterable(map(_in_word, filterfalse(str.isalpha, text.split()))))
 
 
 def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
