@@ -4,7 +4,7 @@ import heapq
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import chain, filterfalse
+from itertools import chain
 
 from ctxsim.transcript import Item
 
@@ -15,28 +15,23 @@ PROMPT = (
 EMPTY = "The earlier part of the conversation was summarized."
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
-_LINK, _ADDRESS, _PATH = r"https?://\S+", r"[\w.+-]+@[\w-]+\.[\w.]+", r"(?:[\w.-]*/)+[\w.-]+"
-_NUMBERED, _NAME = r"\b[\w-]*\d[\w-]{3,}\b", r"\b\w+[._]\w+\b"
-_DIGIT = re.compile(r"\d")
+_IDENTIFIER = re.compile(
+    r"https?://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?:[\w.-]*/)+[\w.-]+|\b[\w-]*\d[\w-]{3,}\b|\b\w+[._]\w+\b"
+)
+"""Links, addresses, paths, numbers and dotted names. None has white space in it."""
 
-
-@cache
-def _pattern(at: bool, slash: bool, digit: bool, dot: bool) -> re.Pattern[str]:
-    """The pattern for a word that has these characters. Most words have none of them and aren't searched."""
-    wanted = {_LINK: slash, _ADDRESS: at, _PATH: slash, _NUMBERED: digit, _NAME: dot}
-    return re.compile("|".join(part for part, possible in wanted.items() if possible))
+_TELLING = re.compile(r"[@/._\d]")
+"""A character that each of them has."""
 
 
 @lru_cache(maxsize=1 << 16)
 def _in_word(word: str) -> list[str]:
-    has = "@" in word, "/" in word, _DIGIT.search(word) is not None, "." in word or "_" in word
-    return _pattern(*has).findall(word) if any(has) else []
+    return _IDENTIFIER.findall(word) if _TELLING.search(word) else []
 
 
 def identifiers(text: str) -> list[str]:
     """Return the links, addresses, paths, numbers and dotted names in a text, in order."""
-    # None has white space in it, so each word is searched by itself, and once.
-    return list(chain.from_iterable(map(_in_word, filterfalse(str.isalpha, text.split()))))
+    return list(chain.from_iterable(map(_in_word, text.split())))
 
 
 def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
