@@ -290,12 +290,12 @@ def _used(segment: Transcript) -> list[tuple[int, int]]:
     """Pairs: the number of a call, from 0, and the place of a result that it used, at least one call old. Strict
     references only (docs/references.md).
     """
-    found = prepare(segment)
+    found = prepare(segment, loose=False)
     return [
         (number, need.sources[-1])
         for number in range(len(segment.calls))
         for need in found.needs(number + 1)
-        if need.detector == "strict" and need.age
+        if need.age
     ]
 
 

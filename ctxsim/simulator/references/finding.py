@@ -37,9 +37,9 @@ def first_sent(transcript: Transcript) -> list[int]:
     return numbers + [len(transcript.calls) + 1] * (len(transcript.items) - len(numbers))
 
 
-def prepare(transcript: Transcript) -> References:
-    """Return what each call of a transcript needed, in one pass over its texts."""
-    return _Preparation(transcript).run()
+def prepare(transcript: Transcript, loose: bool = True) -> References:
+    """Return what each call of a transcript needed, in one pass over its texts. If not `loose`, without quotations."""
+    return _Preparation(transcript, loose).run()
 
 
 BATCH = 1 << 18
@@ -50,7 +50,7 @@ Atom = str | int
 
 
 class _Preparation:
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, loose: bool) -> None:
         self._transcript = transcript
         self._sent = first_sent(transcript)
         items = transcript.items
@@ -64,7 +64,7 @@ class _Preparation:
             for inside, text in zip(words, self._contents.values(), strict=True)
         ]
         self._names = identifiers.Wanted(set[str]().union(*names).__contains__)
-        self._quotations = quotations.Quotations.in_texts(texts)
+        self._quotations = quotations.Quotations.in_texts(texts if loose else [""] * len(texts))
         self._results: defaultdict[Atom, list[int]] = defaultdict(list)
         """By atom that any call used, the places of the results that hold it, oldest first."""
         for place, atoms in self._holding(item for item in items if item.kind == "tool_result"):

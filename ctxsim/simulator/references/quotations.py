@@ -202,9 +202,9 @@ class Quotations:
         """Return, for each plain, case-folded text, the numbers of the atoms that it holds whole. Without `texts`, do
         so for the texts that the atoms were found in.
         """
-        words = self._words if texts is None else Words(texts, self._numbers, new=False)
         if not self._hashes.size:
-            return words.by_text(self._atoms, self._atoms)
+            return self._words.by_text(self._atoms, self._atoms) if texts is None else [set() for _ in texts]
+        words = self._words if texts is None else Words(texts, self._numbers, new=False)
         hashes = words.hashes(self._factor)
         runs = np.flatnonzero(self._possible[hashes >> self._shift])
         at = np.minimum(np.searchsorted(self._hashes, hashes[runs]), len(self._hashes) - 1)
