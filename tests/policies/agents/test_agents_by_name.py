@@ -27,8 +27,8 @@ AGENTS = (
     "estimator=usage-tail",
     "kimi-code:compaction_trigger_ratio=0.85,reserved_context_size=50000,keep_user_tokens=20000,keep_oldest_tokens=2000,"
     "max_result_chars=50000,max_line_chars=2000,summary_tokens=1500,estimator=usage-tail:unit=bytes",
-    "mistral-vibe:auto_compact_threshold=-1,window_share=0.8,keep_user_tokens=20000,max_result_chars=16000,"
-    "excerpt_chars=8000,summary_tokens=1500,estimator=serialized:ratio=4,unit=points",
+    "mistral-vibe:auto_compact_threshold=-1,window_share=0,corrected=True,keep_newest=True,keep_user_tokens=20000,"
+    "max_result_chars=16000,excerpt_chars=8000,summary_tokens=1500,estimator=serialized:ratio=4,unit=points",
     "openai-compact:compact_threshold=0,summary_tokens=1500,estimator=usage-tail",
     "opencode:output=32000,input=0,reserved=0,auto=True,preserve_recent_tokens=-1,tail_turns=-1,tail_share=0.25,"
     "prune=False,max_lines=2000,max_bytes=51200,summary_tokens=1500,estimator=opencode",

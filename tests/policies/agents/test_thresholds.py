@@ -29,9 +29,12 @@ CLAUDE = "claude-code:reserve=200,buffer=130,tail_factor=1"
         # A reserve that isn't below the window counts for nothing.
         ("kimi-code", 40_000, 34_000), ("kimi-code", 50_000, 42_500), ("kimi-code", 50_001, 1),
         ("kimi-code", 80_000, 30_000), ("kimi-code", 1_000_000, 850_000),
-        ("mistral-vibe", 80_000, 64_000), ("mistral-vibe:auto_compact_threshold=50000", 80_000, 50_000),
+        # Half of a small window, 50,000 of a larger one; then the window less 60,000, at most 256,000.
+        ("mistral-vibe", 16_000, 10_000), ("mistral-vibe", 80_000, 40_000), ("mistral-vibe", 105_000, 50_000),
+        ("mistral-vibe", 200_000, 140_000), ("mistral-vibe", 1_000_000, 256_000),
+        ("mistral-vibe:version=3.0.2", 80_000, 64_000), ("mistral-vibe:auto_compact_threshold=50000", 80_000, 50_000),
         # It could never fire; 0 is never.
-        ("mistral-vibe:auto_compact_threshold=80000", 80_000, 64_000),
+        ("mistral-vibe:version=3.0.2,auto_compact_threshold=80000", 80_000, 64_000),
         ("mistral-vibe:auto_compact_threshold=0", 80_000, None),
         ("cline", 400_000, 360_000), ("cline:model=gpt-5.2-codex", 400_000, 244_800),
         ("cline:model=gpt-5.2-codex", 200_000, 180_000), ("cline:model=gpt-5.5", 1_050_000, 829_800),
