@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+from project import ROOT
 from samples import call_rows, conversation, run
 
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.plugins.labels import chain
 from ctxsim.policies import installed, old_names, open_policy, registered_policies
+from ctxsim.policies.agents.versions import numbers_of
 from ctxsim.report.style import short
 from ctxsim.runs.grid import expand
 
@@ -195,3 +198,7 @@ def test_an_agent_newer_than_its_policy_was_compared_with_is_told_in_one_line() 
     said = "is newer than 1.6.0, with which its policy was compared: newest rules used"
     assert list(installed.newer_versions(recorded)) == [f"pi 1.100.0 {said}"]
     assert list(installed.newer_versions([("codex-rollout", "0.169"), ("claude-code", "")])) == []
+    # Where a newer one was driven, its policy says so.
+    for row in csv.DictReader((ROOT / "evidence" / "driven.csv").read_text().splitlines()):
+        compared = installed.compared_with(row["agent"])
+        assert not compared or numbers_of(row["version"]) <= numbers_of(compared), row

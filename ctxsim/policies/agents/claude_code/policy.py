@@ -42,7 +42,7 @@ class ClaudeCode(Policy):
     """
 
     source = "Claude Code, as recorded and documented"
-    version = "2.1.331"
+    version = "2.1.332"
     read_on = "2026-11"
     decides_by = "usage-tail:unit=utf16"
     renamed: ClassVar = {"bash_max_output_length": "bash_output_max_chars"}
