@@ -21,7 +21,7 @@ class LitellmTrim(Policy):
 
     decides_by = "litellm"
     source = "BerriAI/litellm"
-    version = "litellm 1.106.2"
+    version = "litellm 1.110.2"
     read_on = "2026-11-22"
 
     per_request = True

@@ -14,7 +14,7 @@ class OpenhandsCondenser(Condensing):
     that, or after a refusal, everything is summarized. The summarizer sees 500 characters of each item.
     """
 
-    version = "openhands-sdk 1.58.0"
+    version = "openhands-sdk 1.58.2"
     retries = 5
 
     max_size: Positive = SHIPPED

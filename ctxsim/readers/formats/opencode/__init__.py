@@ -28,7 +28,7 @@ from ctxsim.transcript import Transcript
 NAME = "opencode"
 TITLE = "OpenCode sessions"
 MARKS = ("info", "session")
-VERSIONS = "opencode.db of 1.x, tested on OpenCode 1.18.33, Kilo Code 7.7.9; storage folders of 0.x and 1.x; exports"
+VERSIONS = "opencode.db of 1.x, tested on OpenCode 1.18.34, Kilo Code 7.7.9; storage folders of 0.x and 1.x; exports"
 READS = "Sessions with their sub-sessions, tool calls and results, reasoning, and the usage of each step."
 NOT_READ = "Snapshots, patches and file attachments of text. System prompts and tool definitions are not stored."
 
