@@ -106,8 +106,7 @@ class _Driven:
         yield _decision(number, moment, asked, fired, before, made)
         if refused:
             moments.view = before
-            answers = moments.on_overflow(before, Overflow("too large", self._sees.window))
-            answered = next((view for view, _ in answers), None)
+            answered = next(iter(moments.on_overflow(before, Overflow("too large", self._sees.window))), None)
             after = compaction if asked is None else None
             yield _decision(number, "refused", after, answered is not None, before, answered or before)
         moments.view = before if compaction is None else compacted(before, compaction).settled()

@@ -105,8 +105,7 @@ class Driven:
 
     def refused(self) -> View | None:
         """The policy's answer to a refusal, which then holds; None where it gives up."""
-        answers = self.moments.on_overflow(self.view, Overflow("too large", self.window))
-        answer = next((view for view, _ in answers), None)
+        answer = next(iter(self.moments.on_overflow(self.view, Overflow("too large", self.window))), None)
         if answer is not None:
             self.moments.view = answer
         return answer

@@ -117,7 +117,7 @@ def sent(
         view, stop = moments.before_call()
         attempts, gave_up = 0, not last_try
         while stop is None and limit is not None and limit(view) and attempts < 50:
-            smaller = next((acted for acted, _ in moments.on_overflow(view, Overflow("too long", window))), None)
+            smaller = next(iter(moments.on_overflow(view, Overflow("too long", window))), None)
             if smaller is None:
                 gave_up = True
                 break
