@@ -89,10 +89,11 @@ def test_a_region_costs_more(prefix: str, price: float) -> None:
 
 def test_every_name_in_the_list_of_models_is_known() -> None:
     for host, model in all_models():
-        known = find_model(f"{host}/{model.id}"), find_model(model.id)
         # Bedrock's own names need no prefix. It has none that begin with "regional.": "us." and others stand for it.
         alone = host == "openrouter" or (host == "aws" and not model.id.startswith("regional."))
-        assert not model.prices or all(one and one.prices for one in known[: 1 + alone]), model.id
+        for name in (f"{host}/{model.id}", model.id)[: (1 + alone) if model.prices else 0]:
+            known = find_model(name)
+            assert known and known.prices, name
 
 
 def test_the_mark_of_a_long_window_is_no_part_of_a_name() -> None:
