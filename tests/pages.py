@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_runs import call_row
+
+from ctxsim.results.columns import CallRow, ItemRow
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -59,3 +62,14 @@ def words_of(path: Path) -> str:
     """All that a page says, what is packed in it too."""
     text = path.read_text()
     return " ".join([text, *parts(text)])
+
+
+ITEMS = [
+    ItemRow("t1", 0, "user", "", 0, 1, 7, "", "x" * 300), ItemRow("t1", 1, "tool_result", "read", 1, 2, 8, "3 5", "y")
+]  # fmt: skip
+
+
+def call(number: int, policy: str, sent: int, **given: Any) -> CallRow:
+    """A call of the transcript of these items."""
+    known = {"tokens_cache_read": 0, "tokens_cache_write": 0, "tokens_uncached": 0, "status": "ok", "tokens_sent": sent}
+    return call_row(**{**known, "transcript": "t1", "policy": policy, "call": number, **given})

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from made_runs import made_run
-from pages import parts
+from pages import ITEMS, call, parts
 
 from ctxsim.errors import InputError
 from ctxsim.report import page_parts
@@ -21,7 +21,7 @@ from ctxsim.report.page_parts import chosen_transcripts
 from ctxsim.report.picture import Picture, picture, title_of
 from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR
 from ctxsim.results import Run
-from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedRow
+from ctxsim.results.columns import Event, FrontierRow, LossRow, NeedRow
 from ctxsim.results.compactions import CompactionRow
 from ctxsim.results.csv_text import write_table
 from ctxsim.results.run_info import Recorder
@@ -51,20 +51,6 @@ TABLES = {
     "frontier": [FrontierRow(name, family, kept, 1_000 * (1 + kept), 1 + kept, 2 + kept)
                  for name in ("t0", "t1", "t2") for family in ("any", "results") for kept in (0.0, 1.0)],
 }  # fmt: skip
-
-
-TEXTS = ("status", "reason", "trigger", "cache_break", "transcript", "policy")
-CALLS: dict[str, Any] = {name: "" if name in TEXTS else 0 for name in CallRow.__struct_fields__}
-
-
-def call(number: int, policy: str, sent: int, **given: Any) -> CallRow:
-    known = {"transcript": "t1", "policy": policy, "call": number, "status": "ok", "tokens_sent": sent}
-    return CallRow(**{**CALLS, **known, **given})
-
-
-ITEMS = [
-    ItemRow("t1", 0, "user", "", 0, 1, 7, "", "x" * 300), ItemRow("t1", 1, "tool_result", "read", 1, 2, 8, "3 5", "y")
-]  # fmt: skip
 
 
 EDIT = Event("t1", "mask:keep=1", 1, "before_call", 4, "edited", 9, 3, "why", "", "cut")

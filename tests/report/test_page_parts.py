@@ -15,13 +15,13 @@ import pyarrow.parquet
 import pytest
 from invented import write_logs
 from made_runs import made_run
-from pages import in_browser, opened, parts, ready
+from pages import ITEMS, call, in_browser, opened, parts, ready
 
 from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
 from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
-from ctxsim.results.columns import CallRow, Event, ItemRow, LossRow
+from ctxsim.results.columns import Event, LossRow
 from ctxsim.results.run_info import TABLES, WHERE_ASKED
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -52,9 +52,6 @@ def test_every_transcript_is_in_the_page_with_all_its_rows(run: Run) -> None:
 
 
 def test_texts_are_cut_alike_where_they_are_too_many(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    # 10 + 20 + 20 = 50; one more letter each would make 10 + 21 + 21 = 52.
-    assert longest(np.array([10, 30, 40]), 51) == 20
-    assert longest(np.array([10, 30, 40]), 80) == 40 and longest(np.array([], dtype=np.int64), 5) == 0
     chosen = chosen_transcripts(run)
     whole = sum(map(len, packed(run, chosen)))
     monkeypatch.setattr(page_parts, "TEXT_BUDGET", 6_000)
@@ -167,20 +164,6 @@ def test_a_browser_that_cannot_open_parts_says_so(run: Run, tab: Any) -> None:
 
 def loss(policy: str) -> LossRow:
     return LossRow("t1", policy, 5, 0, "dropped", "strict", "value", 1, "head", "read", 1)
-
-
-TEXTS = ("status", "reason", "trigger", "cache_break", "transcript", "policy")
-CALLS: dict[str, Any] = {name: "" if name in TEXTS else 0 for name in CallRow.__struct_fields__}
-
-
-def call(number: int, policy: str, sent: int, **given: Any) -> CallRow:
-    known = {"transcript": "t1", "policy": policy, "call": number, "status": "ok", "tokens_sent": sent}
-    return CallRow(**{**CALLS, **known, **given})
-
-
-ITEMS = [
-    ItemRow("t1", 0, "user", "", 0, 1, 7, "", "x" * 300), ItemRow("t1", 1, "tool_result", "read", 1, 2, 8, "3 5", "y")
-]  # fmt: skip
 
 
 def edit(number: int, item: int, text: str, moment: str = "before_call", sources: str = "", after: int = 3) -> Event:
