@@ -182,12 +182,16 @@ class View(Sequence[Item]):
 
     def rewrite(self, texts: Mapping[int, str], reason: str) -> View:
         """Return a view in which the items with these places have other texts. An equal text is no edit."""
-        found = [(item.place, item, texts[item.place]) for item in map(self.__getitem__, self._positions(texts))]
-        return self._edit({place: item.with_text(text) for place, item, text in found if item.text != text}, reason)
+        changes: dict[int, Item | None] = {}
+        for position in self._positions(texts):
+            item = self._items[position]
+            if (text := texts[item.place]) != item.text:
+                changes[position] = item.with_text(text)
+        return self._edit(changes, reason)
 
     def drop(self, places: Collection[int], reason: str) -> View:
         """Return a view without the items with these places. The caller keeps pairs together: see `partners`."""
-        return self._edit(dict.fromkeys(places), reason)
+        return self._edit(dict.fromkeys(self._positions(dict.fromkeys(places))), reason)
 
     def insert(
         self,
@@ -212,14 +216,14 @@ class View(Sequence[Item]):
         return view
 
     def _edit(self, changes: Mapping[int, Item | None], reason: str) -> View:
+        """The view with these items at these positions, which are in order; None removes one."""
         if not changes:
             return self
         items: list[Any] = self._items[: self._length]
         edits: list[Edit] = []
         size = self.size
-        for position in self._positions(changes):
-            before = items[position]
-            after = items[position] = changes[before.place]
+        for position, after in changes.items():
+            before, items[position] = items[position], after
             size += (self._sizes(after) if after else 0) - self._sizes(before)
             edits.append(Edit(before, after, position, reason))
         if None in changes.values():

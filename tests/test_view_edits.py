@@ -123,6 +123,24 @@ def test_what_must_stay_together() -> None:
 # editing
 
 
+def test_many_items_are_edited_as_one_by_one() -> None:
+    made = view().insert("note", 4, "r")
+    many = [9, 8, -1, 5, 4, 3, 2, 1, 0]
+    one = made
+    for place in sorted(many, key=made.position, reverse=True):
+        one = one.drop([place], "r")
+    dropped = made.drop(many, "r")
+    assert list(dropped) == list(one) and dropped.size == one.size and places(dropped) == [6, 7]
+    assert [edit.position for edit in dropped.edits if edit.reason == "r" and edit.after is None] == [
+        0, 1, 2, 3, 4, 5, 6, 9, 10
+    ]  # fmt: skip
+    rewritten = made.rewrite(dict.fromkeys(many, "new"), "r")
+    assert [item.text == "new" for item in rewritten] == [place in many for place in places(made)]
+    for edit in (made.drop, lambda of, why: made.rewrite(dict.fromkeys(of, "new"), why)):
+        with pytest.raises(ContractError, match="item 77 is not in the view"):
+            edit([*many, 77], "r")
+
+
 def test_a_rewrite_is_written_down_and_equal_texts_are_no_edit() -> None:
     whole = view()
     made = whole.rewrite({5: "b", 0: "text 0", 4: "a!"}, "shorter")

@@ -160,9 +160,9 @@ def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
 
 def only(view: View, kept: Iterable[Message], reason: str) -> View:
     """Return the view with only the messages `kept`, and with their texts."""
-    after = {item.place: item.text for message in kept for item in message.items}
+    after = {item.place: item.text for item in items_of(kept)}
     view = view.drop([item.place for item in view if item.place not in after], reason)
-    return view.rewrite({item.place: text for item in view if (text := after[item.place]) != item.text}, reason)
+    return view.rewrite(after, reason)
 
 
 def in_place_of(
