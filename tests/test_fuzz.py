@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,9 +13,10 @@ import mutants
 import pyarrow
 import pyarrow.parquet
 import pytest
+from command_line import process
 from mutants import attacked, recording, write
 from odd_files import FOUND, Kind, formats, others
-from project import ROOT, TESTS
+from project import ROOT
 
 from ctxsim.answers.advice.predicted import kept, place
 from ctxsim.errors import CtxsimError
@@ -48,14 +47,12 @@ def test_a_slice_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.slow
-def test_it_is_guided_by_coverage_where_that_is_installed() -> None:
+def test_it_is_guided_by_coverage_where_that_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
-    # It ends its process, and traces all that is imported after it: here the formats alone, as the rest takes seconds.
-    code = "import sys, odd_files; from evidence.fuzz import main; sys.exit(main())"
-    line = ("--count", "100", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi")
-    done = subprocess.run(
-        [sys.executable, "-c", code, *line], capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, ROOT)))},
+    # It ends its process, and traces all that is imported after it.
+    done = process(
+        "--count", "100", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi", cwd=tmp_path,
+        module="evidence.fuzz", PYTHONPATH=str(ROOT),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "| label |" in done.stdout and "| recording: kimi |" in done.stdout

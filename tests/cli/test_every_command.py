@@ -62,7 +62,7 @@ ANSWERS = {
     "check reader reader.py log.txt": r"^reader\.py: keeps the contract$",
     "check agent codex": r"^codex: keeps the contract$",
     "check vendor anthropic": r"^anthropic: keeps the contract$",
-    "check setting codex model_auto_compact_token_limit=60000": r"^codex \d+\.\d+\.\d+, mock: honoured\.\n"
+    "check setting codex model_auto_compact_token_limit=60000": r"^codex 0\.171\.0, mock: honoured\.\n"
     r"Fires between \d\d\.\dK and 60\.\dK tokens; expected 60,000\.",
     "check run a": r"^a: keeps the contract$",
     "serve --help": r"Play the responses of a conversation to any client",

@@ -78,8 +78,8 @@ def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "line",
-    ["validate logs", "bill logs --index none", "compactions logs",
-     "transcripts check logs -v --tokenizer tiktoken:o200k_base",
+    ["transcripts check logs", "transcripts stats logs", "validate logs", "bill logs --index none", "compactions logs",
+     "transcripts check logs -v", "transcripts check logs --tokenizer tiktoken:o200k_base",
      "transcripts stats logs --tokenizer tiktoken:o200k_base"],
 )  # fmt: skip
 def test_two_processes_print_the_same_as_one(
