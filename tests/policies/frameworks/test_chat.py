@@ -43,6 +43,13 @@ def test_only_an_edited_message_is_another() -> None:
     assert after[2].text == "cleared"
 
 
+def test_another_transcript_ends_the_memory_of_the_last() -> None:
+    view, other = (View(Sizes(lambda item: 1)).grow(items) for items in (ITEMS, [Item("user", 0, 0, "another")]))
+    before = messages(view)
+    messages(other)
+    assert not any(a is b for a, b in zip(before, messages(view), strict=True))
+
+
 @dataclass(frozen=True)
 class Whole(Estimator):
     """Rounds the characters of all messages at once, as a user's own estimator may."""

@@ -323,6 +323,14 @@ def edited(view: View, joined: int, data: st.DataObject) -> View:
 
 
 @settings(max_examples=50)
+@given(st.one_of(conversations(), transcripts()))
+def test_without_quotations_the_strict_needs_are_the_same(transcript: Transcript) -> None:
+    whole, strict = prepare(transcript), prepare(transcript, loose=False)
+    for number in range(1, len(transcript.calls) + 1):
+        assert strict.needs(number) == tuple(need for need in whole.needs(number) if need.detector == "strict")
+
+
+@settings(max_examples=50)
 @given(st.one_of(conversations(), conversations(), transcripts()), st.data())
 def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataObject) -> None:
     survival = Survival(prepare(transcript))
