@@ -50,10 +50,10 @@ class CharsTotal(Estimator):
         chars = sum(len(text) for item in items for text in item.texts)
         return chars if self.by == "all" else divided(chars, self.ratio, self.rounding)
 
-    def together(self, added: int, system: str = "") -> int:
+    def together(self, size: int, system: str = "") -> int:
         if self.by == "all":
-            return divided(added + len(system), self.ratio, self.rounding)
-        return added + self.text(system)
+            return divided(size + len(system), self.ratio, self.rounding)
+        return size + self.text(system)
 
     def head(self, head: Head) -> int:
         return self.text(head.system) + head.hidden

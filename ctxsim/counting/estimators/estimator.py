@@ -92,18 +92,20 @@ class Estimator:
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
         """Return the estimated tokens of whole messages and the system prompt, if given: the sum over their items.
 
-        A family overrides `message` and `together`, from which this is made, if its source adds framing, or rounds, for
-        each message or for all messages together.
+        It is made of `message` and `together`. A family overrides these if its source adds framing, or rounds, for each
+        message or for all messages together.
         """
         return self.together(sum(map(self.message, messages)), system)
 
     def message(self, items: Sequence[Item]) -> int:
-        """Return what one message adds to the sum of which `together` makes tokens. It is remembered."""
+        """Return the size of one message, in the unit that `together` converts to tokens. Policies cache it, so it must
+        depend on `items` alone.
+        """
         return sum(map(self.item, items))
 
-    def together(self, added: int, system: str = "") -> int:
-        """Return the estimated tokens of messages that add so much, and of the system prompt, if given."""
-        return added + self.text(system) if system else added
+    def together(self, size: int, system: str = "") -> int:
+        """Return the estimated tokens of messages whose sizes sum to `size`, plus those of a system prompt, if any."""
+        return size + self.text(system) if system else size
 
     def head(self, head: Head) -> int:
         """Return the estimated tokens of the system prompt and the tool schemas, plus the size of the hidden head."""

@@ -130,7 +130,7 @@ def counted(sees: Surroundings, found: Iterable[Message], system: str = "") -> i
     estimator = sees.estimator
     if type(estimator).messages is not Estimator.messages:
         return estimator.messages([message.items for message in found], system)
-    return estimator.together(sum(map(_adds(estimator, sees.sizes), found)), system)
+    return estimator.together(sum(map(_sizes(estimator, sees.sizes), found)), system)
 
 
 def each_counted(sees: Surroundings, found: Iterable[Message]) -> list[int]:
@@ -138,12 +138,12 @@ def each_counted(sees: Surroundings, found: Iterable[Message]) -> list[int]:
     estimator = sees.estimator
     if type(estimator).messages is not Estimator.messages:
         return [counted(sees, [message]) for message in found]
-    return list(map(estimator.together, map(_adds(estimator, sees.sizes), found)))
+    return list(map(estimator.together, map(_sizes(estimator, sees.sizes), found)))
 
 
 @lru_cache(maxsize=8)
-def _adds(estimator: Estimator, of: Sizes) -> Callable[[Message], int]:
-    """Return a memo of what each message of one transcript, whose memo of items is `of`, adds to an estimator's sum."""
+def _sizes(estimator: Estimator, of: Sizes) -> Callable[[Message], int]:
+    """Return a memo of the sizes of one transcript's messages by an estimator. `of`: that of its items."""
     return lru_cache(maxsize=1 << 13)(lambda message: estimator.message(message.items))
 
 

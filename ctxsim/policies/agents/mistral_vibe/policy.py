@@ -21,13 +21,15 @@ class MistralVibe(Policy):
     mistralai/mistral-vibe, vibe/core/config/vibe_schema.py for the threshold: -1, or one that isn't below the window,
     is `window_share` of the window, or if that is 0 by completion_profile/bounds.py; 0 is never. The rest is compiled
     and was observed in driven runs of 3.0.2 and 3.0.3, except `keep_user_tokens` (x 4 characters), which is from
-    vibe/core/compaction/context.py of 2.26.1. The number compared is the last usage (input and output) or an estimate
-    of the next request, whichever is larger; if `corrected`, the estimate grows as the last one was too low. With
-    `keep_newest`, the newest response and what follows it stay behind the summary; the summariser gets the response
-    without its results. If all that still reaches the threshold, 50 characters from each end of these results stay.
-    Without, the prompt that begins a turn is one of the user's texts before the summary. If the summary request would
-    reach its limit, its oldest exchanges are left out. A result of more than `max_result_chars` as JSON keeps
-    `excerpt_chars` on arrival, half from each end. A refused request ends the run.
+    vibe/core/compaction/context.py of 2.26.1. The last usage (input and output) or an estimate of the next request,
+    whichever is larger, is compared with the threshold. With `corrected`, the estimate is multiplied by the last usage
+    divided by the estimate of the same request and response, if that is more than 1. With `keep_newest`, the newest
+    response and all items after it are kept, after the summary; the summariser gets that response without the results
+    of its calls. If the new request would still reach the threshold, each kept result is cut to 50 characters from each
+    end. Without `keep_newest`, nothing follows the summary: the prompt that begins a turn stands before it, with the
+    user's earlier texts. If the summary request would reach its limit, its oldest exchanges are left out. A result of
+    more than `max_result_chars` as JSON keeps `excerpt_chars` on arrival, half from each end. A refused request ends
+    the run.
     """
 
     source = "mistralai/mistral-vibe"

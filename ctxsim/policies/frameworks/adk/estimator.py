@@ -26,8 +26,8 @@ class Adk(Estimator):
     def message(self, items: Sequence[Item]) -> int:
         return sum(map(_chars, items))
 
-    def together(self, added: int, system: str = "") -> int:
-        return added // 4
+    def together(self, size: int, system: str = "") -> int:
+        return size // 4
 
 
 def _chars(item: Item) -> int:

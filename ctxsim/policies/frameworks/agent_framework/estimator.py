@@ -28,8 +28,8 @@ class AgentFramework(Estimator):
     def head(self, head: Head) -> int:
         return self._framed("system", [_text(head.system)], 0) if head.system else 0
 
-    def together(self, added: int, system: str = "") -> int:
-        return added + (self._framed("system", [_text(system)], 0) if system else 0)
+    def together(self, size: int, system: str = "") -> int:
+        return size + (self._framed("system", [_text(system)], 0) if system else 0)
 
     def message(self, items: Sequence[Item]) -> int:
         contents = [_content(item) for item in items if item.kind == "tool_call" or item.text]

@@ -26,9 +26,9 @@ class Haystack(Estimator):
         # Each line with a line feed.
         return sum(_line(item) + 1 for item in items if item.kind != "reasoning")
 
-    def together(self, added: int, system: str = "") -> int:
+    def together(self, size: int, system: str = "") -> int:
         # No line feed behind the last line.
-        return max(0, added + (len(f"[system] {system}\n") if system else 0) - 1) // 4
+        return max(0, size + (len(f"[system] {system}\n") if system else 0) - 1) // 4
 
     def head(self, head: Head) -> int:
         return (len(head.system) + sum(map(len, head.tools))) // 4 + head.hidden

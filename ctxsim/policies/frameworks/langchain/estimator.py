@@ -39,8 +39,8 @@ class Langchain(Estimator):
         extra = 0 if item.kind == "tool_call" else 3
         return divided(chars, self.ratio, "ceil") + extra + 85 * len(item.media)
 
-    def together(self, added: int, system: str = "") -> int:
-        return added + (self._framed(len(system) + len("system")) if system else 0)
+    def together(self, size: int, system: str = "") -> int:
+        return size + (self._framed(len(system) + len("system")) if system else 0)
 
     def message(self, items: Sequence[Item]) -> int:
         """Tokens of one message, rounded as in LangChain: a response's calls are one list with parsed arguments."""

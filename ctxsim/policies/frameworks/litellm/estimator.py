@@ -28,8 +28,8 @@ class Litellm(Counts, Estimator):
     def item(self, item: Item) -> int:
         return self.message([item]) + sum(media.tokens for media in item.media)
 
-    def together(self, added: int, system: str = "") -> int:
-        return FRAME + added + (FRAME + self.text("system") + self.text(system) if system else 0)
+    def together(self, size: int, system: str = "") -> int:
+        return FRAME + size + (FRAME + self.text("system") + self.text(system) if system else 0)
 
     def message(self, items: Sequence[Item]) -> int:
         tokens, role = FRAME, "user"
