@@ -14,6 +14,7 @@ from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.errors import agreed, many, one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
+from ctxsim.readers.source.source import SKIPPED
 from ctxsim.results import Run, RunInfo
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
 
@@ -158,8 +159,8 @@ def tell_keys(info: RunInfo) -> None:
 
 
 def tell_what_was_left_out(info: RunInfo) -> int:
-    """Print what was left out and why; return the number of failures."""
-    notes = [note for source in info.inputs for note in source.notes]
+    """Print what was left out and why, damaged lines first; return the number of failures."""
+    notes = sorted((note for source in info.inputs for note in source.notes), key=lambda note: SKIPPED not in note)
     errors = [source.error for source in info.inputs if source.error]
     if notes:
         shown = len(notes) if loudness() == "verbose" else NOTES_SHOWN

@@ -14,6 +14,7 @@ import pytest
 from ctxsim.cli import output
 from ctxsim.cli.loudness import taken
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
+from ctxsim.readers.source.source import SKIPPED
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import Recorder
 from ctxsim.safety.redaction.transcripts import NOT_LOOKED_FOR
@@ -50,6 +51,15 @@ def test_five_notes_are_told_and_how_to_see_more(count: int, more: bool, capsys:
         taken(context, ["-v"])
         output.tell_what_was_left_out(info(inputs=[source(count)]))
     assert len([line for line in said(capsys)[1] if "note" in line]) == count + 1
+
+
+def test_what_is_damaged_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = f"a: line 2 {SKIPPED}: cut", f"b: 3 more lines {SKIPPED}"
+    damaged = InputInfo("b", "", 1, 1, ("left out: 1 x mode", first, "left out: 2 x mode", second))
+    output.tell_what_was_left_out(info(inputs=[source(4), damaged]))
+    assert said(capsys)[1][1:6] == [
+        f"  {one}" for one in (first, second, "note 0 of 1 line", "note 1 of 1 line", "note 2 of 1 line")
+    ]
 
 
 MORE = "ctxsim: ... and 1 more without rows; a bench's run.json names all in inputs[].failed"

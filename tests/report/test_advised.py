@@ -102,12 +102,12 @@ Set in ~/.codex/config.toml:
 
     a = 1
 
-Next 30 days, forecast from the 1,041 sessions since 1 January 1970: 5.000 to
+Next 30 days, forecast from the 1,041 sessions since 1 January 1970: 5.00 to
 10.00 USD instead of 10.00 to 20.00 (90 % ranges). On the same draws of
 sessions: -25 % (-40 to -10). The share below is of all sessions, so it may
 differ.
 These sessions: 21.00 USD instead of 30.00 USD, as you are set now (-30 %, -40
-to -20). Fetching all lost results again would add 1.500 USD.
+to -20). Fetching all lost results again would add 1.50 USD.
 This keeps 94 % of what later calls used. 2 of 1,200 calls are refused. As set
 now: 99 %.
 a: seen honoured on 2026-11-23 (by a note).
@@ -209,13 +209,13 @@ SHORT = [
     [
         ({"prediction": msgspec.structs.replace(MONTH, days=None)}, SHORT),
         ({"prediction": msgspec.structs.replace(MONTH, since=None)},
-         ["Next 30 days: 5.000 to 10.00 USD instead of 10.00 to 20.00 (90 % ranges). On the",
+         ["Next 30 days: 5.00 to 10.00 USD instead of 10.00 to 20.00 (90 % ranges). On the",
           "same draws of sessions: -25 % (-40 to -10).", *SHORT]),
         ({"prediction": msgspec.structs.replace(MONTH, saves=None)},
-         ["Next 30 days, forecast from the 1,041 sessions since 1 January 1970: 5.000 to",
+         ["Next 30 days, forecast from the 1,041 sessions since 1 January 1970: 5.00 to",
           "10.00 USD instead of 10.00 to 20.00 (90 % ranges).", *SHORT]),
         ({"prediction": msgspec.structs.replace(MONTH, since=None, saves=None, by_priors=True)},
-         ["Next 30 days: 5.000 to 10.00 USD instead of 10.00 to 20.00 (ranges from other", "projects).", *SHORT]),
+         ["Next 30 days: 5.00 to 10.00 USD instead of 10.00 to 20.00 (ranges from other", "projects).", *SHORT]),
         ({"wins": 0.599, "ahead": 10},
          [*SHORT, "", "Not settled. This is the answer in 60 % of resamples of these sessions. With",
           "90 % probability, a range contains the next 10 sessions' figure."]),
@@ -308,13 +308,13 @@ def test_what_came_of_predictions_is_told_one_by_one() -> None:
     assert came_lines([Came(held, 5, 6.5, True, True), Came(missed, 10, 6.5, False, False)]) == [
         "1 of 2 predictions held for the advised settings, 1 for the earlier ones; nine in ten should.",
         "",
-        "pi, advised on 3 February 1970: 6.500 USD in the first 5 sessions.",
-        "    Predicted with the advised settings: 2.000 to 7.000 (held).",
-        "    Predicted with the earlier settings: 3.000 to 9.000 (held).",
+        "pi, advised on 3 February 1970: 6.50 USD in the first 5 sessions.",
+        "    Predicted with the advised settings: 2.00 to 7.00 (held).",
+        "    Predicted with the earlier settings: 3.00 to 9.00 (held).",
         "",
-        "Claude Code, advised on 3 February 1970: 6.500 USD in the first 10 sessions.",
-        "    Predicted with the advised settings: 2.000 to 5.000 (missed).",
-        "    Predicted with the earlier settings: 3.000 to 5.000 (missed).",
+        "Claude Code, advised on 3 February 1970: 6.50 USD in the first 10 sessions.",
+        "    Predicted with the advised settings: 2.00 to 5.00 (missed).",
+        "    Predicted with the earlier settings: 3.00 to 5.00 (missed).",
     ]
     assert came_lines([]) == [] and day(86_400.0 * 34) == "4 February 1970"
 

@@ -38,7 +38,7 @@ def test_a_share_has_its_interval_where_that_is_wider_than_a_point() -> None:
 
 def test_plain_figures() -> None:
     assert text("policy") == ({"": "p", "bound": False}, "P")
-    assert text("usd", usd=4.5) == (4.5, "4.500") and text("usd") == (None, "-")
+    assert text("usd", usd=4.5) == (4.5, "4.50") and text("usd") == (None, "-")
     assert text("tokens") == (12_345, "12.3K") and text("peak") == (2_000, "2,000")
     assert text("tokens_share") == (0.5, "50%") and text("usd_share", usd_share=Share(0.25)).text == "25%"
     # Fetching again for 1 dollar of 4 is a quarter.
@@ -72,7 +72,7 @@ def test_means_totals_and_ratios_are_of_what_is_known() -> None:
     assert text("estimate", {"estimate_bias": [0.1, -0.02]}) == (0.04, "+4.0%")
     assert text("rewritten", {"tokens_rewritten": [10_000, 345]}) == (10_345, "10.3K")
     assert text("tokens_summary", {"tokens_summary": [0, 0]}) == (0, "-")
-    assert text("usd_read", {"cost_read_usd": [1.0, None, 2.5]}) == (3.5, "3.500")
+    assert text("usd_read", {"cost_read_usd": [1.0, None, 2.5]}) == (3.5, "3.50")
     assert text("usd_write", {"cost_write_usd": [None]}) == (None, "-")
     # Ratios count transcripts alike: 1 / 2 and 3 / 3 are 75 %; one without tokens has none.
     both = {"tokens_sum": [1, 3, 5], "tokens_full_sum": [2, 3, 0]}

@@ -76,7 +76,7 @@ def test_a_bill_is_a_bar_for_each_policy_the_cheapest_on_top(drawn: list[Any]) -
         name: CLASSES[name] for name in bars
     }
     ends = [(one.get_text(), one.get_position(), one.get_fontweight()) for one in axes.texts]
-    assert ends == [(" 2.000", (2, 0), "bold"), (" 3.000", (3, 1), "normal"), (" 10.00", (10, 2), "normal")]
+    assert ends == [(" 2.00", (2, 0), "bold"), (" 3.00", (3, 1), "normal"), (" 10.00", (10, 2), "normal")]
     # The longest bar, and an eighth for its number.
     assert axes.get_xlim() == pytest.approx((0, 11.2)) and axes.yaxis_inverted()
     assert axes.get_xlabel() == "USD (modelled), all transcripts with known prices together"

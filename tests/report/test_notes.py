@@ -102,7 +102,7 @@ def test_settings_stand_by_worth_and_then_by_amount(dollars: bool, order: list[s
 def test_the_table_of_a_bench_is_texts_by_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "figures_of", lambda run: pooled_of())
     assert tables.policy_rows(run_of())[1] == {
-        "policy": "dear", "USD": "9.000", "of keep-all": "90%", "kept": "90%", "tokens": "60%", "refused": "-"
+        "policy": "dear", "USD": "9.00", "of keep-all": "90%", "kept": "90%", "tokens": "60%", "refused": "-"
     }  # fmt: skip
 
 

@@ -73,8 +73,8 @@ def test_a_row_is_a_bar_a_thin_one_and_what_came(drawn: list[Any]) -> None:
     marks = [(line.get_xdata()[0], line.get_ydata()[0], line.get_marker(), line.get_color()) for line in axes.lines]
     assert marks == [(4, 0, "o", COLORS[0]), (6.5, 1, "X", COLORS[1])]
     assert [one.get_text() for one in axes.get_yticklabels()] == [
-        "pi, 1 January 1970: 4.000 USD in 10 sessions\nkey = 1",
-        "pi, 1 January 1970: 6.500 USD in 10 sessions\nchange nothing",
+        "pi, 1 January 1970: 4.00 USD in 10 sessions\nkey = 1",
+        "pi, 1 January 1970: 6.50 USD in 10 sessions\nchange nothing",
     ]
     assert axes.get_xlim()[0] == 0 and axes.get_xlim()[1] > 9 and axes.get_ylim() == (1.5, -0.6)
     assert axes.get_xlabel() == "USD" and drawn[0].get_size_inches().tolist() == pytest.approx([10.5, 1.9 + 2 * 0.62])

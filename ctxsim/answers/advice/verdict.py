@@ -250,8 +250,8 @@ def weak(off_recorded: float | None) -> str:
 
 
 def usd(value: float) -> str:
-    """Return dollars as text with as many digits as are useful: 0.0041, 0.478, 54.89, 412."""
-    digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 0
+    """Return dollars as text with as many digits as are useful: 0.0041, 0.478, 4.06, 54.89, 412."""
+    digits = 4 if value < 0.01 else 3 if value < 1 else 2 if value < 100 else 0
     return f"{value:,.{digits}f}" if value else "0"
 
 

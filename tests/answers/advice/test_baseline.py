@@ -51,7 +51,7 @@ def test_the_answer_is_a_setting_beside_what_is_set_though_a_policy_is_cheaper(t
     assert "30.00 USD with the default settings of Claude Code 2.1.0 to 2.1.2 (-40 %" in lines[0]
     assert "Replayed with default settings; --settings reads yours." in lines[-1]
     assert [line for line in lines if "mask" in line] == [
-        "If you build the agent: mask, 6.000 USD, keeps 95 % of what later calls used, no call refused."
+        "If you build the agent: mask, 6.00 USD, keeps 95 % of what later calls used, no call refused."
     ]
     values = as_values(found)
     assert values and values["settings"] == [{"agent": "claude-code", "key": "autoCompactWindow", "value": 200_000}]

@@ -216,7 +216,7 @@ def test_shares_are_whole_but_where_that_would_lift_them_to_what_must_be_kept(
 
 def test_sizes_are_of_the_amount() -> None:
     assert [size(PLAIN, amount) for amount in ("usd", "tokens", "peak")] == [
-        "6.000 USD", "600,000 tokens", "48,000 tokens in the largest request of a transcript on average",
+        "6.00 USD", "600,000 tokens", "48,000 tokens in the largest request of a transcript on average",
     ]  # fmt: skip
     assert size(msgspec.structs.replace(PLAIN, usd=None, transcripts=1), "usd") == "600,000 tokens"
 
@@ -230,5 +230,5 @@ def test_from_eight_sessions_on_ranges_are_told_from_them() -> None:
 
 
 def test_the_least_of_a_sample_is_no_bound() -> None:
-    assert "No policy can cost less than 4.200 USD" in " ".join(verdict(advice(MASK)))
+    assert "No policy can cost less than 4.20 USD" in " ".join(verdict(advice(MASK)))
     assert "No policy can" not in " ".join(verdict(advice(MASK, sampled=True)))
