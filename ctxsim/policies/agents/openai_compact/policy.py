@@ -14,7 +14,7 @@ class OpenaiCompact(Policy):
     """
 
     source = "OpenAI Responses API, compaction"
-    version = "openai 3.54.0"
+    version = "openai 3.57.0"
     read_on = "2026-11"
     decides_by = "usage-tail"
 
