@@ -81,7 +81,8 @@ class BreakpointCache(Cache):
         chosen = chosen[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
-        marks = [(mark, tokens) for mark in chosen if (tokens := request.tokens_to(mark)) >= self._minimum]
+        upto = request.upto()
+        marks = [(mark, upto[mark]) for mark in chosen if upto[mark] >= self._minimum]
         hit = next((found for mark, _ in reversed(marks) if (found := self._look_back(request, mark, now_s))), None)
         read = hit[1] if hit else 0
         if most is not None and most < read:
@@ -100,7 +101,7 @@ class BreakpointCache(Cache):
 
     def _look_back(self, request: Request, mark: int, now_s: float) -> tuple[int, int] | None:
         """Return the newest position within reach of a mark that is a live entry, and its tokens; None without one."""
-        positions, known, reached, steps = self._positions, 0, mark, 0
+        positions, upto, known, reached, steps = self._positions, request.upto(), 0, mark, 0
         for number in range(bisect_right(positions, mark) - 1, -1, -1):
             position = positions[number]
             # There are no more steps than positions, so steps within `lookback` positions needn't be counted.
@@ -109,7 +110,7 @@ class BreakpointCache(Cache):
                 reached = position
                 if steps >= self._rule.lookback:
                     break
-            tokens = request.tokens_to(position)
+            tokens = upto[position]
             alike = self._entries[position].get(tokens)
             expires = alike.get(request.identity(position)) if alike else None
             if expires is not None:
@@ -211,7 +212,7 @@ class PrefixCache(Cache):
     def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
         shared = min(request.shared(), self._own) if self._alive(self._last_s, now_s) else 0
         common = self._common(request, shared, now_s)
-        tokens = request.tokens_to(common - 1) if common else 0
+        tokens = request.upto()[common - 1] if common else 0
         if self._rule.partial_items and common and common == shared:
             tokens += self._inside(request, shared)
         whole = tokens - tokens % self.step

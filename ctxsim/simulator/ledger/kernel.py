@@ -170,7 +170,7 @@ class Kernel:
             cache.forget()
         rewritten, cause = 0, ""
         if split.read < self._held:
-            readable = min(self._held, request.tokens_to(request.last_before(leg.new_from)))
+            readable = min(self._held, request.upto()[request.last_before(leg.new_from)])
             rewritten = max(0, readable - readable % cache.step - split.read)
             cause = (MISSED if missed else self._cause() or request.cause) if rewritten else ""
         if self.provider.misses == "expected" and split.read:
@@ -195,7 +195,7 @@ class Kernel:
             return split, 0
         if not cache.used:
             # Other conversations begin alike: what of the first request nobody has edited may be there.
-            read = min(readable, request.tokens_to(HEAD - 1 + min(request.changed_from, len(request.items))))
+            read = min(readable, request.upto()[HEAD - 1 + min(request.changed_from, len(request.items))])
             return Split(read, max(0, split.write - read), min(split.uncached, request.total - read)), 0
         if split.read < readable and not self._revived:
             cache.revive(now_s)
@@ -205,7 +205,7 @@ class Kernel:
             return capped, split.read - capped.read
         end, identity = self._turn_end
         # An agent may have sent a finished turn by itself, which its log doesn't show.
-        sent = request.tokens_to(end) if end < request.length and request.identity(end) == identity else 0
+        sent = request.upto()[end] if end < request.length and request.identity(end) == identity else 0
         read = max(capped.read, min(readable, sent))
         cached = max(read, capped.read + capped.write)
         return Split(read, cached - read, request.total - cached), 0

@@ -186,10 +186,6 @@ class Request:
 
     # tokens
 
-    def tokens_to(self, position: int) -> int:
-        """Return the tokens up to a position, that one included."""
-        return self.upto()[position]
-
     def last_before(self, order: int) -> int:
         """Return the position of the last item whose place in the recording is before `order`, or of the head's end."""
         items, count = self.items, len(self.items)
@@ -198,8 +194,8 @@ class Request:
         return HEAD - 1 + count
 
     def upto(self) -> list[int]:
-        """Return the tokens up to each position."""
-        if len(self._upto) < self.length:
+        """Return the tokens up to each position, that one included."""
+        if len(self._upto) < HEAD + len(self.items):
             self._upto += accumulate(self._tokens[len(self._upto) - HEAD :], initial=self._upto.pop())
         return self._upto
 

@@ -35,6 +35,11 @@ class Moments:
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
+        self._limiting, self._learning = (
+            [link for link in self.links if getattr(type(link), moment) is not getattr(Policy, moment)]
+            for moment in ("on_tool_result", "after_call")
+        )
+        """The policies that do anything when a result joins, and after a call."""
         self.view = View(sees.sizes)
         self._edited = edited
         self.tally = Tally()
@@ -57,13 +62,13 @@ class Moments:
             spoken = self.view.drop(old, FINISHED)
             self._edited(self.view, spoken.edits)
             self.view = spoken.settled()
-        taken = enumerate(items, len(self.view))
-        self.view = self.view.grow(
-            [self._ingest(item, at) if item.kind == "tool_result" else item for at, item in taken]
-        )
+        if self._limiting:
+            taken = enumerate(items, len(self.view))
+            items = [self._ingest(item, at) if item.kind == "tool_result" else item for at, item in taken]
+        self.view = self.view.grow(items)
 
     def _ingest(self, item: Item, position: int) -> Item:
-        for link in self.links:
+        for link in self._limiting:
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
@@ -122,7 +127,7 @@ class Moments:
         if response and usage.output_tokens is not None:
             outputs[response[0].message] = usage.output_tokens
         self.sees.reported = Reported(usage, self.view.size, outputs)
-        for link in self.links:
+        for link in self._learning:
             self.view = self._act(link, "after_call", self.view, True, usage)
 
     def close(self) -> None:
@@ -181,6 +186,8 @@ def _must(link: Policy, moment: str, what: str, kind: Any, found: object) -> Non
 
 
 def _threshold(link: Policy) -> float | None:
+    if type(link).threshold is Policy.threshold:
+        return None
     limit: float | None = guarded(link, "threshold")
     _must(link, "threshold", "return a number or None", (int, float, type(None)), limit)
     return limit

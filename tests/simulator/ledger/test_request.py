@@ -79,7 +79,7 @@ def test_an_edited_request_is_the_one_made_anew(
         else:
             view = edited.settled()
         if data.draw(st.booleans()):
-            request.tokens_to(data.draw(st.integers(0, request.length - 1)))
+            request.upto()[data.draw(st.integers(0, request.length - 1))]
         anew = request_of(list(view), provider, transcript.head)
         assert everything(request) == everything(anew)
         assert [request.identity(at) for at in range(request.length)] == [
@@ -142,7 +142,7 @@ def test_a_change_far_from_the_end_reaches_all_tokens_behind_it() -> None:
     request.upto()
     request.edit([Edit(items[1], anew.items[1], 1, "r")])
     last = request.length - 1
-    assert [request.tokens_to(at) for at in (last, last - 1, HEAD, HEAD + 1)] == [
+    assert [request.upto()[at] for at in (last, last - 1, HEAD, HEAD + 1)] == [
         anew.upto()[at] for at in (last, last - 1, HEAD, HEAD + 1)
     ]
     assert list(request.upto()) == anew.upto()
@@ -212,9 +212,9 @@ def test_tokens_before_a_place_are_the_heads_and_those_of_all_that_stands_before
     items = [Item("user", place, place, " a" * 2**place) for place in range(4)]
     note = Item("note", -1, 9, " a" * 16, at=2)
     request = request_of([*items[:2], note, *items[2:]], head=Head(" a" * 10))
-    assert [request.tokens_to(request.last_before(order)) for order in range(5)] == [10, 11, 13, 33, 41]
+    assert [request.upto()[request.last_before(order)] for order in range(5)] == [10, 11, 13, 33, 41]
     alone = request_of([], head=Head(" a" * 10))
-    assert alone.tokens_to(alone.last_before(0)) == 10
+    assert alone.upto()[alone.last_before(0)] == 10
 
 
 def test_what_a_policy_puts_before_the_first_item_stands_before_it_the_older_first() -> None:
