@@ -222,6 +222,19 @@ def test_what_is_no_database_or_none_by_itself(tmp_path: Path) -> None:
         list(read(str(tmp_path / "x.db.gz")))
 
 
+def test_connections_end_also_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *where, **how: made.append(connect(*where, **how)) or made[-1])
+    (tmp_path / "damaged.db").write_bytes(b"SQLite format 3\0" + b"\x01" * 4000)
+    with pytest.raises(InputError):
+        list(read(str(tmp_path / "damaged.db")))
+    assert made
+    for one in made:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            one.execute("SELECT 1")
+
+
 def test_a_table_with_an_index_on_json_is_read(tmp_path: Path) -> None:
     # As Kilo Code's have. SQLite before 3.41 trusts such an index no more than a stranger's function.
     with closing(sqlite3.connect(tmp_path / "x.db")) as made:

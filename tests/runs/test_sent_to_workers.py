@@ -9,6 +9,7 @@ import pickle
 import pickletools
 import shutil
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,8 @@ def folder(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             archive.write(found / name, f"deep/{name}")
     (found / "broken.json").write_text('{"what"')
     (found / "gone.json").symlink_to(tmp_path / "nowhere")
-    with sqlite3.connect(found / "strange.db") as database:
+    with closing(sqlite3.connect(found / "strange.db")) as database:
         database.execute("CREATE TABLE a (b)")
-    database.close()
     monkeypatch.chdir(tmp_path / "here")
     return found
 

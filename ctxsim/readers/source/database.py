@@ -105,8 +105,10 @@ class Database:
         """Return the result as a 1-tuple; None if the state isn't `before` any more or the log can't be read yet."""
         import sqlite3
 
+        uri = f"{path.absolute().as_uri()}?{how}"
         try:
-            with closing(_opened(path, how)) as connection:
+            with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+                _protect(connection)
                 connection.set_progress_handler(lambda: next(self._steps, None) is None, STEPS_AT_ONCE)
                 connection.execute("BEGIN")
                 found = ask(connection)
@@ -167,10 +169,9 @@ def _state(path: Path) -> object:
     return found
 
 
-def _opened(path: Path, how: str) -> sqlite3.Connection:
+def _protect(connection: sqlite3.Connection) -> None:
     import sqlite3
 
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(), 2**31 - 1))
     # A stranger's schema must not make a query run functions, nor a sort write to disk.
@@ -183,7 +184,6 @@ def _opened(path: Path, how: str) -> sqlite3.Connection:
         if "unsafe use of json_" not in str(error):
             raise
         connection.execute("PRAGMA trusted_schema=ON")
-    return connection
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,10 @@ class Store:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path)
+    with closing(store.made):
+        yield store
 
 
 def test_pieces_in_the_wrong_role_are_left_out(store: Store) -> None:
