@@ -112,7 +112,8 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     if len(known) < FEWEST:
         yield (
             f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again "
-            f"before that. {len(known)} of your own {many(len(rows), 'compaction(s)')} can tell; {FEWEST} are needed."
+            f"before it was used. Your own share needs {FEWEST} compactions with readable history and summary, not "
+            f"{len(known)}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}

@@ -129,8 +129,8 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
         "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
     ]
     assert list(again_lines([*rows[:9], row("unreadable", lost_used=None)])) == [
-        "In other recordings, 20% to 85% of what was lost and used later had come again before that. 9 of your own "
-        "10 compactions can tell; 10 are needed."
+        "In other recordings, 20% to 85% of what was lost and used later had come again before it was used. Your "
+        "own share needs 10 compactions with readable history and summary, not 9."
     ]
 
 
