@@ -12,15 +12,16 @@ from typing import Any
 from unittest.mock import patch
 
 from ctxsim.cli import main
-from ctxsim.report.charts import charts_of
+from ctxsim.report.charts import OF_COMMAND, charts_of
 from ctxsim.report.figure import save
-from ctxsim.report.picture import Picture
+from ctxsim.report.picture import Picture, picture
+from ctxsim.results import Run
 
 
-def plot(one: Picture, names: Sequence[str]) -> list[Path]:
-    """What bench and sweep draw: files of these names, empty."""
-    known = charts_of(one)
-    return _empty(one.run.folder / f"{name}.png" for name in names if name in known)
+def plot(run: Run, command: str, goal: str = "dollars") -> list[Path]:
+    """What bench and sweep draw: the files, empty."""
+    known = charts_of(picture(run, goal))
+    return _empty(run.folder / f"{name}.png" for name in OF_COMMAND[command] if name in known)
 
 
 def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -37,7 +37,7 @@ Tell = Callable[[str, int, int, int], object]
 class Bill(msgspec.Struct, frozen=True):
     """What sessions cost.
 
-    - `lines`: every response. `sources`: what was read.
+    - `lines`: every response.
     - `left_out`, `errors`: what wasn't read, and why.
     - `memory`: tokens of each memory file of the project, if a project was named. `folder`: that project's folder.
     """

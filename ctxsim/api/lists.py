@@ -252,9 +252,8 @@ def _defects(wanted: str) -> tuple[Sheet, Said]:
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.report.cells import EVERY, WORTH
-    from ctxsim.results.columns import described
+    from ctxsim.results.columns import EstimateRow, described
     from ctxsim.results.compactions import COMPACTION_TABLES
-    from ctxsim.results.estimates import EstimateRow
     from ctxsim.results.run_info import TABLES
 
     tables = {name: row for name, (row, _) in TABLES.items()} | {"estimates": EstimateRow} | COMPACTION_TABLES

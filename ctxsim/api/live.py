@@ -30,7 +30,7 @@ from ctxsim.live.session import Session, ask
 from ctxsim.policies import open_policies
 from ctxsim.readers import read
 from ctxsim.readers.assembly.requests.bodies import Api
-from ctxsim.results.files import replacing
+from ctxsim.results.files import write_file
 from ctxsim.results.frames import Frame, frame_of
 from ctxsim.runs.observed import write_observed
 from ctxsim.simulator.provider import Provider
@@ -269,7 +269,6 @@ def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, .
     seen += [f"its summary request: {lines}" for lines in learned]
     if learned and learn:
         text = Path(file).read_text(encoding="utf-8").rstrip("\n")
-        with replacing(Path(file)) as partial:
-            partial.write_text("\n\n".join([text, *learned]), encoding="utf-8")
+        write_file(Path(file), "\n\n".join([text, *learned]))
         seen.append(f"written into {file}")
     return tuple(dict.fromkeys(bad)), tuple(seen)

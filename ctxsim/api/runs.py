@@ -24,8 +24,8 @@ from ctxsim.errors import CtxsimError, many
 from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
-from ctxsim.results.estimates import EstimateRow
-from ctxsim.results.files import replacing
+from ctxsim.results.columns import EstimateRow
+from ctxsim.results.files import write_file
 from ctxsim.results.frames import Frame, frame_of
 from ctxsim.results.run_info import RECORDED
 from ctxsim.runs.conduct import Watch, conduct
@@ -230,8 +230,7 @@ def write_estimates(run: Run) -> None:
                 cells = ("" if value is None else f"{value:.10g}" for value in values)
                 quoted = label.replace('"', '""')
                 lines.append(f'"{quoted}",{measure},{",".join(cells)}')
-    with replacing(run.folder / ESTIMATES) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(run.folder / ESTIMATES, "\n".join(lines) + "\n")
 
 
 def run_name(path: str) -> str:
@@ -316,7 +315,8 @@ def compare(
     pairs = [(label_in(first, policies[0]), label_in(second, policies[1]))] if policies else pairs_of(first, second)
     changes = compared(first, second, pairs)
     left = [] if policies else unpaired(first, second, pairs)
-    if rules and left and all(one in first.info.bounds for one, _ in pairs):
+    only = all(one in first.info.bounds for one, _ in pairs)
+    if rules and left and only:
         raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
     lacking = {rule.figure for rule in rules} - {one.column for one in changes}
     # Survival is None where no call used an old result. If it is for all, nothing can be lost, and a rule of it holds.
@@ -327,7 +327,6 @@ def compare(
             f"nothing for --fail-if to judge: no transcript has {', '.join(sorted(lacking))} in both runs"
         )
     # Noise breaks no rule. With fewer than six sessions, which have no interval, every difference counts.
-    only = all(one in first.info.bounds for one, _ in pairs)
     broken = [
         one
         for one in changes

@@ -25,7 +25,7 @@ from ctxsim.live.agent import agent_problems, is_file
 from ctxsim.policies import open_policy
 from ctxsim.readers.contract import examined
 from ctxsim.results import read_run
-from ctxsim.results.files import replacing
+from ctxsim.results.files import write_file
 from ctxsim.results.frames import Frame, frame_of
 from ctxsim.simulator.provider.rule_table import vendor_gaps
 from ctxsim.simulator.provider.vendor import load_vendor
@@ -164,9 +164,7 @@ class Fit(msgspec.Struct, frozen=True):
 
     def save(self, path: AnyPath) -> Path:
         """Write the calibration file, for `estimator=calibrated:file=...`, and return its path."""
-        with replacing(Path(path)) as temporary:
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(self.calibration), indent=2) + b"\n")
-        return Path(path)
+        return write_file(Path(path), msgspec.json.format(msgspec.json.encode(self.calibration), indent=2) + b"\n")
 
 
 @checks_arguments

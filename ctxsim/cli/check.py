@@ -20,7 +20,7 @@ from ctxsim.live.agent import is_file
 from ctxsim.policies import open_policies
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.report.sheet import sheet
-from ctxsim.results.files import replacing
+from ctxsim.results.files import write_file
 from ctxsim.runs.presets import expanded
 
 KINDS = (*CONTRACTS, "setting")
@@ -155,8 +155,7 @@ def _case(policy: str, defect: str, file: Path) -> None:
     from ctxsim.api.defects import shortest_case
 
     shown, transcript, answer = shortest_case(policy, defect)
-    with replacing(file) as partial:
-        partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(transcript)))
+    write_file(file, b"".join(line + b"\n" for line in ctxsim_jsonl.lines(transcript)))
     expected = shown.expectation
     say(f"{file}: {len(transcript.calls)} calls. Expected: {expected.that[0].lower()}{expected.that[1:]}")
     say(f"The provider's answer to the last: {answer}")

@@ -80,10 +80,9 @@ def command(
     made = drive(agents, played[0], policies=policies or BESIDE, told=told, **given)
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")
-    from ctxsim.report.charts import OF_COMMAND, plot
-    from ctxsim.report.picture import picture
+    from ctxsim.report.charts import plot
 
-    tell_results(made, plot(picture(made), OF_COMMAND["bench"]))
+    tell_results(made, plot(made, "bench"))
 
 
 def _tell_diagnosis(one: Diagnosis) -> None:

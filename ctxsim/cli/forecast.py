@@ -31,12 +31,8 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "c
 
 @click.command("forecast")
 @options.paths
-@click.option(
-    "--next",
-    default="20",
-    metavar="N|Nd",
-    help="Forecast the next N sessions, or with Nd the sessions of the next N days. Default: 20.",
-)
+@click.option("--next", default="20", metavar="N|Nd", help="Forecast the next N sessions, or with Nd the sessions of "
+              "the next N days. Default: 20.")  # fmt: skip
 @options.policies("Also forecast under this policy.")
 @options.model
 @options.provider
@@ -73,8 +69,7 @@ def command(
         if tried and not found.tried:
             raise CtxsimError(f"{out}: not drawn: too few sessions to test a forecast on")
         if tried:
-            about = "Each forecast was made from the sessions before it."
-            written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
+            written = plot_calibration(out, found.tried)
         else:
             # The headline and its basis; the second line, with the other amounts, is left out.
             answer, _, *ground = _lines(found)

@@ -46,15 +46,13 @@ some_paths = click.argument("paths", nargs=-1, required=True)
 
 number = a_number("--number", Positive, "Take transcript number N of the input. Default: the first.")
 estimator = click.option(
-    "--estimator",
-    metavar="LABEL",
+    "--estimator", metavar="LABEL",
     help="Let policies estimate tokens with this estimator, unless a policy's label names another.",
-)
+)  # fmt: skip
 tokenizer = click.option(
-    "--tokenizer",
-    metavar="NAME",
+    "--tokenizer", metavar="NAME",
     help="Count tokens with this tokenizer, instead of each model's own. See: ctxsim list tokenizers",
-)
+)  # fmt: skip
 
 MODELS = ".toml"
 """The suffix of a file of models."""

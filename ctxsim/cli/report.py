@@ -26,13 +26,8 @@ BY = ("age", "depth", "kind", "tool", "form")
     usual="page",
 )  # fmt: skip
 @options.out("Write the page to this file, or the pictures to this folder, instead of into RUN.")
-@click.option(
-    "--transcript",
-    "word",
-    default="",
-    metavar="WORD",
-    help="Put only transcripts whose name contains WORD on the page.",
-)
+@click.option("--transcript", "word", default="", metavar="WORD",
+              help="Put only transcripts whose name contains WORD on the page.")  # fmt: skip
 @options.policies("In pictures, draw only this policy beside the best and worst possible ones.")
 @click.option(
     "--by", type=click.Choice(BY), multiple=True,

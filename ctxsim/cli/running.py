@@ -44,7 +44,7 @@ def run_all(
     goal, form, columns = (said.pop(name) for name in ("goal", "form", "columns"))
     bad, told = 0, form == "table"
     asked: list[str | tuple[str, ...]] = [*scenarios, *[tuple(paths)] * bool(paths)]
-    names = [_short(scenario) for scenario in scenarios]
+    names = [scenario.rpartition("/")[2].removesuffix(".toml") for scenario in scenarios]
     names += [f"{name}-recorded" if (name := run_name(paths[0])) in names else name] if paths else []
     suffix = "" if command == "bench" else f"-{command}"
     apart = _apart(policies, said)
@@ -66,10 +66,9 @@ def run_all(
             show_run(command, made, table, goal, form, columns)
         with stage("pictures"):
             # Imported only now, so that the answer is on the screen first.
-            from ctxsim.report.charts import OF_COMMAND, plot
-            from ctxsim.report.picture import picture
+            from ctxsim.report.charts import plot
 
-            pictures = plot(picture(made, goal), OF_COMMAND[command])
+            pictures = plot(made, command, goal)
         if told:
             output.tell_results(made, pictures)
         bad += output.tell_what_was_left_out(made.info)
@@ -100,11 +99,6 @@ def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], li
     paths = paths or (() if scenarios else found().paths)
     recorded = [path for path in paths if not names_scenario(path)]
     return recorded, [*scenarios, *(path for path in paths if path not in recorded)]
-
-
-def _short(scenario: str) -> str:
-    """The scenario's part of a folder's name: the scenario's name, or the name of its file."""
-    return scenario.rpartition("/")[2].removesuffix(".toml")
 
 
 LONGEST_SAID = 60

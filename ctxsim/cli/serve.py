@@ -20,12 +20,8 @@ from ctxsim.live.log import Entry
               help="Listen on this port. 0 takes a free port.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", help="Listen on this address. Default: 127.0.0.1, for this machine only.")
 @click.option("--log", type=options.PATH, metavar="FILE", help="Record every request in this file, as JSON lines.")
-@click.option(
-    "--files",
-    type=options.PATH,
-    metavar="DIR",
-    help="Write tool results as files into this folder. Responses then ask the agent to read these files.",
-)
+@click.option("--files", type=options.PATH, metavar="DIR", help="Write tool results as files into this folder. "
+              "Responses then ask the agent to read these files.")  # fmt: skip
 def command(what: str, **said: Any) -> None:
     """Play the responses of a conversation to any client, as a mock model.
 

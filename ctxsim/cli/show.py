@@ -67,13 +67,9 @@ def tell_answer(run: Run, goal: str) -> None:
 
 
 def show_run(
-    command: str,
-    run: Run,
-    table: Callable[..., Sheet],
-    goal: str,
-    form: str = "table",
+    command: str, run: Run, table: Callable[..., Sheet], goal: str, form: str = "table",
     columns: tuple[str, ...] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Print a run's verdict and the sheet that `table` returns. JSON and CSV have all columns; CSV has no verdict."""
     advice = advise(run, goal)
     names = columns or (("*",) if form in ("json", "csv") else None)

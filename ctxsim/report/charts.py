@@ -10,12 +10,13 @@ import pandas
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.figure import finished, heat_map, is_for_paper, legend_below, new_figure, panels, save, stacked_bars
 from ctxsim.report.losses import survival_by_age
-from ctxsim.report.picture import Picture
+from ctxsim.report.picture import Picture, picture
 from ctxsim.report.planted import curves, in_rounds
 from ctxsim.report.plots import estimates, growth_of, shown_transcript, which
 from ctxsim.report.style import at_axis, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff import MOST_ROWS, tradeoff
+from ctxsim.results import Run
 
 HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", "////", "....", "xxxx"), strict=True))
 """Patterns of the classes in a paper, because some of their colours are the same grey."""
@@ -33,12 +34,13 @@ OF_COMMAND = {
 """The charts of the two commands, in order; survival is against tokens only if most prices are unknown."""
 
 
-def plot(one: Picture, names: Sequence[str]) -> list[Path]:
-    """Write those of the named charts that this run has data for into its folder, and return their paths."""
+def plot(run: Run, command: str, goal: str = "dollars") -> list[Path]:
+    """Write those charts of a command that its run has data for into the run's folder, and return their paths."""
+    one = picture(run, goal)
     charts = charts_of(one)
     if "survival-dollars" in charts:
         del charts["survival-tokens"]
-    return [charts[name](one, one.run.folder / f"{name}.png") for name in names if name in charts]
+    return [charts[name](one, run.folder / f"{name}.png") for name in OF_COMMAND[command] if name in charts]
 
 
 def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:

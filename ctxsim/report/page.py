@@ -30,7 +30,7 @@ from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, joined, points
 from ctxsim.results import Run
 from ctxsim.results.compactions import read_compactions
-from ctxsim.results.files import replacing
+from ctxsim.results.files import write_file
 
 LIBRARY = "plotly-lines-bars.min.js.xz"
 """plotly.js 3.7 (MIT licence) with lines and bars alone, made by `evidence/plotly/build.js`; packed by xz."""
@@ -71,10 +71,7 @@ def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = 
 
 def write_page(run: Run, path: Path, goal: str = "dollars", word: str = "", said: Sequence[str] = ()) -> Path:
     """Write the page under a temporary name, rename it, and return its path. Raises what `page` raises."""
-    text = page(run, goal, word, said)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return path
+    return write_file(path, page(run, goal, word, said))
 
 
 def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said: Sequence[str] = ()) -> dict[str, Any]:

@@ -200,19 +200,9 @@ def as_latex(one: Sheet) -> str:
         across = f"\\multicolumn{{{len(texts)}}}{{l}}{{{texts[0]}}}"
         rows.append((across if mark == "head" else " & ".join(texts)) + r" \\")
     columns = "".join("l" if column.left else "r" for column in one.columns)
-    caption = f"\\caption{{{_escaped(one.title)}}}"
-    table = [
-        r"\begin{table}",
-        r"\centering",
-        caption,
-        f"\\begin{{tabular}}{{{columns}}}",
-        r"\hline",
-        *rows,
-        r"\hline",
-        r"\end{tabular}",
-    ]
+    head = [r"\begin{table}", r"\centering", f"\\caption{{{_escaped(one.title)}}}", f"\\begin{{tabular}}{{{columns}}}"]
     notes = [f"\n\\noindent{{\\footnotesize {_escaped(note)}}}" for note in one.notes]
-    return "\n".join([*table, *notes, r"\end{table}"]) + "\n"
+    return "\n".join([*head, r"\hline", *rows, r"\hline", r"\end{tabular}", *notes, r"\end{table}"]) + "\n"
 
 
 def _escaped(text: str) -> str:

@@ -24,9 +24,6 @@ MOST_CURVES = 5
 MOST_WRITTEN = 26
 """The largest number of columns of a heat map whose cells have room for a number."""
 
-MARK = "#ce450a"
-"""The colour of the chosen setting's frame."""
-
 
 def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
     """Return the functions that draw charts of a run's settings, by chart name; {} if nothing old was needed."""
@@ -156,6 +153,7 @@ def _marks(one: Picture, axes: Any, grid: Grid) -> None:
     for (row, column), label in grid.labels.items():
         x, y = columns.index(column), rows.index(row)
         if label == one.chosen:
-            axes.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, fill=False, edgecolor=MARK, lw=3, gid="chosen"))
+            frame = Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, fill=False, edgecolor=COLORS[1], lw=3, gid="chosen")
+            axes.add_patch(frame)
         if one.pooled.refusals(label):
             axes.plot(x + 0.36, y - 0.28, "X", color=LIMIT_COLOR, markersize=10, markeredgecolor="white", gid="refused")

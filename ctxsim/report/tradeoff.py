@@ -132,7 +132,8 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     """Draw a row per policy, cheapest first: its amount and what it keeps, in two panels, with intervals and bounds."""
     found = [point for point in points(one.pooled, dollars) if point.policy in one.labels]
     worse = dominated(found)
-    rows = _rows(one, found, worse)
+    needed = sorted(found, key=lambda point: (point.policy in worse and point.policy != one.chosen, point.amount.value))
+    rows = sorted(needed[:MOST_ROWS], key=lambda point: point.amount.value)
     figure, (left, right) = new_figure(10.5, 1.9 + 0.25 * len(rows), columns=2)
     least = [line for line in frontiers(one.run, dollars) if line.dash == "dot"]
     for place, point in enumerate(rows):
@@ -153,12 +154,6 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
         name.set_fontweight("bold" if point.policy == one.chosen else "normal")
     marks = _legend(one, rows, bool(least), len(found) - len(rows))
     return finished(figure, path, one.headline, f"{one.title}, {one.many}", marks)
-
-
-def _rows(one: Picture, found: Sequence[Point], worse: set[str]) -> list[Point]:
-    """The points that get a row, cheapest first."""
-    needed = sorted(found, key=lambda point: (point.policy in worse and point.policy != one.chosen, point.amount.value))
-    return sorted(needed[:MOST_ROWS], key=lambda point: point.amount.value)
 
 
 def _color(one: Picture, point: Point) -> str:

@@ -53,7 +53,7 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
     return finished(figure, path, title, about.removesuffix("."), marks)
 
 
-def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
+def plot_calibration(path: Path, tried: Sequence[Tried]) -> Path:
     """Draw, by horizon, the share of ranges of each level that held. On the diagonal, the share equals the level."""
     figure, axes = new_figure(5.5, 5.5)
     axes.plot([40, 100], [40, 100], color=OTHER_COLOR, lw=1, label="as promised")
@@ -65,7 +65,8 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
         axes.plot(levels, share, marker=marks[number % len(marks)], label=f"next {ahead} sessions", lw=1.2)
     plain_axes(axes, xlabel="level of the range, %", ylabel="ranges that held, %", xlim=(45, 100), ylim=(0, 102))
     axes.legend(frameon=False, loc="lower right", fontsize=9)
-    return finished(figure, path, title, about)
+    about = "Each forecast was made from the sessions before it."
+    return finished(figure, path, "How often ranges of the next sessions held", about)
 
 
 REST = "user, summaries, rest"

@@ -53,6 +53,7 @@ Error = column("estimated", "fraction of counted")
 Growth = column("counted", "tokens per call")
 Quota = column("modelled", "tokens per minute")
 Index = column("fact", "index into run.json providers")
+Amount = column("modelled", "USD or tokens")
 
 
 class OfTranscript(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -317,3 +318,15 @@ class DrawRow(OfPolicy, frozen=True):
     inserted: Annotated[int, Modelled, "calls inserted to fetch lost references again"]
     cost_usd: Annotated[float | None, Dollars, "cost of all calls, with the inserted ones"]
     tokens_sent: Annotated[int, ModelledTokens, "input of all calls, with the inserted ones"]
+
+
+class EstimateRow(msgspec.Struct, frozen=True):
+    """A policy's estimated amount in the folder that a sample was drawn from: a row of `estimates.csv`."""
+
+    policy: Annotated[str, Fact, "the policy's label"]
+    measure: Annotated[str, Fact, "`usd` or `tokens`"]
+    keep_all: Annotated[float | None, Amount, "keep-all's amount in the folder, which is known"]
+    estimated: Annotated[float | None, Amount, "the policy's amount in the folder, estimated from the sample"]
+    share: Annotated[float, Ratio, "estimated / keep_all"]
+    low_of_this_folder: Annotated[float | None, Ratio, "lower end of the share's 95 % interval, for this folder"]
+    high_of_this_folder: Annotated[float | None, Ratio, "upper end of the share's 95 % interval, for this folder"]

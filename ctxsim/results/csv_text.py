@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.results.files import replacing
+from ctxsim.results.files import replacing, write_file
 from ctxsim.results.frames import arrow_batch, mapped, packed
 
 _QUOTED = re.compile(r'[",\r\n]')
@@ -91,7 +91,4 @@ def write_csv(path: Path, rows: Sequence[msgspec.Struct]) -> Path:
 
 
 def _written(path: Path, row: type[msgspec.Struct], batch: Any) -> Path:
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        stream.write(csv_header(row))
-        stream.write(csv_text(batch))
-    return path
+    return write_file(path, csv_header(row) + csv_text(batch))

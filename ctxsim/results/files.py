@@ -70,3 +70,10 @@ def replacing(path: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename == os.fspath(temporary):
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
+
+
+def write_file(path: Path, data: str | bytes) -> Path:
+    """Write a whole file as `replacing` does, texts as UTF-8, and return its path."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path

@@ -12,7 +12,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError, Stopped
-from ctxsim.policies import Spec
+from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.glance import accepted
 from ctxsim.readers.source import Source
@@ -22,13 +22,14 @@ from ctxsim.results.run_info import RECORDED, __version__
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.gathered import Gathered
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another
+from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import Parts, fingerprint, read_part
 from ctxsim.runs.processes import fitting
 from ctxsim.runs.rows import WHOLE, Done, Rows, shares, together
 from ctxsim.runs.sizes import Plan, plan
 from ctxsim.runs.task import Common, Setting, Task, content_of, specs_of
 from ctxsim.runs.user_code import Shipped, shipped
-from ctxsim.runs.workers import Workers, forget_policies
+from ctxsim.runs.workers import Workers
 from ctxsim.safety.redaction import marked
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
@@ -74,7 +75,9 @@ def conduct(
     if no policy could run, InputError for a missing path, a transcript in two paths, a folder that another process is
     writing or that holds foreign files, and without `replace` one with another run, CtxsimError if writing fails.
     """
-    forget_policies()
+    # Opened labels and their processes outlive a bench, and policy files may have changed.
+    open_policies.cache_clear()
+    end_apart()
     specs = specs_of(setting)
     sources = [] if scenario else list(given or sources_of(*paths))
     whats: Sequence[Source | Scenario] = [scenario] if scenario else sources

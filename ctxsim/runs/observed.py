@@ -33,14 +33,10 @@ REQUESTS = ("policy", "number", "kind", "step", "status", "tokens", "output", "c
 
 
 def write_observed(
-    out: Path,
-    title: str,
-    transcript: Transcript,
-    provider: Provider,
-    policies: tuple[str, ...],
+    out: Path, title: str, transcript: Transcript, provider: Provider, policies: tuple[str, ...],
     observations: Sequence[tuple[Observation, Sequence[Entry]]],
-) -> RunInfo:
-    """Write a run of one conversation, under these policies and as real agents played it; return its description.
+) -> None:  # fmt: skip
+    """Write a run of one conversation, under these policies and as real agents played it.
 
     `requests.csv` in its folder has every request of every agent, also those outside the conversation. Raises
     UnknownName or LabelError for a policy that can't be made.
@@ -81,7 +77,6 @@ def write_observed(
             for observation, entries in observations:
                 for entry in entries:
                     written.writerow([observation.label, *(getattr(entry, column) for column in REQUESTS[1:])])
-    return info
 
 
 def _measured(observation: Observation, played: Transcript, provider: Provider) -> tuple[Tables, dict[str, Any]]:

@@ -15,7 +15,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.results import TABLES, Tables
-from ctxsim.results.files import replacing
+from ctxsim.results.files import replacing, write_file
 from ctxsim.results.folder import MARKER, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
 from ctxsim.runs.rows import Done, Rows
@@ -48,8 +48,7 @@ class Parts(AbstractContextManager["Parts"]):
         stored = self.folder / MADE_WITH
         if not (resume and out.marked and stored.is_file()):
             out.begin()
-            with replacing(stored) as temporary:
-                temporary.write_text(made_with)
+            write_file(stored, made_with)
         elif stored.read_bytes() != made_with.encode():
             changed = "ctxsim, the options, a policy's file, the list of sources or --jobs changed"
             raise InputError(out.folder, f"can't be resumed: {changed}; run without --resume")

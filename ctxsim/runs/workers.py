@@ -19,10 +19,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxsim.errors import CtxsimError, Stopped, how_to_install
-from ctxsim.policies import open_policies
-from ctxsim.results.files import replacing
+from ctxsim.results.files import write_file
 from ctxsim.runs.identity import own_code, refuse_other_code
-from ctxsim.runs.own_process import end_apart
 from ctxsim.runs.parts import Parts, write_part
 from ctxsim.runs.processes import Pool, tell_parent
 from ctxsim.runs.sent_to_workers import job, part, shared
@@ -148,8 +146,7 @@ class Workers(AbstractContextManager["Workers"]):
                 raise
             what = f"{'is lost' if known else 'failed'}: {type(error).__name__}: {error}"
             raise CtxsimError(f"the cluster {what}; go on with --resume") from error
-        with replacing(path) as temporary:
-            temporary.write_bytes(data)
+        write_file(path, data)
 
     def _result(self, future: Future[Any]) -> Any:
         """Return a task's result. Raises Stopped if `stopped` returns True before, CtxsimError if no worker is left."""
@@ -188,12 +185,6 @@ def _listen(heard: Connection, tell: Tell) -> None:
         for line in iter(lines.readline, b"\n"):
             tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
     heard.close()
-
-
-def forget_policies() -> None:
-    """Forget opened labels and end their processes: a process outlives a bench, and policy files may have changed."""
-    open_policies.cache_clear()
-    end_apart()
 
 
 def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:

@@ -38,8 +38,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     )  # fmt: skip
     monkeypatch.setattr(running, "show_run", lambda command, run, table, goal, form, columns: told.append(
         (command, table, goal, form, columns)))  # fmt: skip
-    monkeypatch.setattr("ctxsim.report.picture.picture", lambda run, goal: goal)
-    monkeypatch.setattr("ctxsim.report.charts.plot", lambda one, names: told.append(("drawn", one, names)))
+    monkeypatch.setattr("ctxsim.report.charts.plot", lambda run, command, goal: told.append(("drawn", command, goal)))
     return told
 
 
@@ -66,18 +65,18 @@ EACH = ["keys", "fits", "recorders", "providers", "recorded", ("bench", "table",
 
 
 def test_scenarios_run_first_and_recordings_together(heard: list[Any]) -> None:
-    from ctxsim.report.charts import OF_COMMAND
-
-    assert ran(made(heard), paths=["logs/one-prompt.json", "b"], scenarios=["one-prompt", "at/own.toml"]) == 0
+    scenarios = ["one-prompt", "defects/task-lost", "at/own.toml"]
+    assert ran(made(heard), paths=["logs/one-prompt.json", "b"], scenarios=scenarios) == 0
     asked = [one for one in heard if isinstance(one, tuple) and isinstance(one[1], Path)]
     assert asked == [
-        ("one-prompt", Path("results/one-prompt.mask")), ("at/own.toml", Path("results/own.mask")),
+        ("one-prompt", Path("results/one-prompt.mask")), ("defects/task-lost", Path("results/task-lost.mask")),
+        ("at/own.toml", Path("results/own.mask")),
         (("logs/one-prompt.json", "b"), Path("results/one-prompt-recorded.mask")),
     ]  # fmt: skip
-    assert heard[1:10] == [*EACH, ("drawn", "dollars", OF_COMMAND["bench"]), "results", "left out"]
+    assert heard[1:10] == [*EACH, ("drawn", "bench", "dollars"), "results", "left out"]
     heard.clear()
     ran(made(heard), "sweep", ["logs"], out="there")
-    assert heard[0] == (("logs",), Path("there")) and ("drawn", "dollars", OF_COMMAND["sweep"]) in heard
+    assert heard[0] == (("logs",), Path("there")) and ("drawn", "sweep", "dollars") in heard
     heard.clear()
     ran(made(heard), "sweep", ["logs"])
     assert heard[0][1] == Path("results/logs-sweep.mask")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxsim.cli.running import _apart, _folder, _interruptible, _short, split
+from ctxsim.cli.running import _apart, _folder, _interruptible, split
 from ctxsim.cli.sweep import _name
 from ctxsim.runs.identity import REFERENCE
 
@@ -55,9 +55,6 @@ def test_what_names_a_scenario_is_none_of_the_recordings(tmp_path: Path, monkeyp
     assert split(("logs", "one-prompt", "own.toml", "-"), ("fifty-turns",)) == (
         ["logs", "-"], ["fifty-turns", "one-prompt", "own.toml"]
     )  # fmt: skip
-    assert [_short(one) for one in ("one-prompt", "defects/task-lost", "at/own.toml")] == [
-        "one-prompt", "task-lost", "own"
-    ]  # fmt: skip
 
 
 def test_the_first_ctrl_c_asks_and_the_second_stops(capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,7 +197,9 @@ def test_a_run_has_the_charts_that_it_has_data_for(
     # Of the two a command draws the last.
     made.clear()
     last = [Path("out", f"{name}.png") for name in drawn[-1:]]
-    assert charts.plot(one, ("survival-tokens", "survival-dollars")) == last
+    monkeypatch.setattr(charts, "picture", lambda run, goal: one)
+    monkeypatch.setattr(charts, "OF_COMMAND", {"bench": ("survival-tokens", "survival-dollars")})
+    assert charts.plot(one.run, "bench") == last
     assert made == [(path, path.stem == "survival-dollars") for path in last]
 
 

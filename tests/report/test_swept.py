@@ -20,7 +20,6 @@ from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR
 from ctxsim.report.sweep_plots import (
     FEWEST,
     LONGEST_TICK,
-    MARK,
     MOST_CURVES,
     MOST_WRITTEN,
     curves_figure,
@@ -176,7 +175,7 @@ def test_a_map_has_a_cell_for_each_pair() -> None:
         assert (frame.get_x(), frame.get_y(), frame.get_width(), frame.get_height()) == pytest.approx(
             (0.52, 1.52, 0.96, 0.96)
         )
-        assert (to_hex(frame.get_edgecolor()), frame.get_fill(), frame.get_gid()) == (MARK, False, "chosen")
+        assert (to_hex(frame.get_edgecolor()), frame.get_fill(), frame.get_gid()) == (COLORS[1], False, "chosen")
         [cross] = axes.lines
         assert (*cross.get_xdata(), *cross.get_ydata()) == pytest.approx((0.36, 0.72))
         assert (cross.get_marker(), cross.get_color(), cross.get_gid()) == ("X", LIMIT_COLOR, "refused")

@@ -160,7 +160,7 @@ def test_how_often_ranges_held_by_horizon(drawn: list[Any]) -> None:
 
     cases = [*tried(50, 90, True, False), *tried(10, 90, True, True), *tried(10, 50, False, True, True, True),
              *tried(50, 50, False)]  # fmt: skip
-    assert usd_plots.plot_calibration(Path("c.png"), cases, "t", "a") == Path("c.png")
+    assert usd_plots.plot_calibration(Path("c.png"), cases) == Path("c.png")
     [axes] = drawn[0].axes
     lines = [(line.get_label(), list(line.get_xdata()), list(line.get_ydata()), line.get_marker())
              for line in axes.lines]  # fmt: skip

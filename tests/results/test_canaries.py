@@ -16,9 +16,7 @@ from mutants import Seed, seeds, write
 from not_drawn import plot
 from pages import words_of
 
-from ctxsim.report.charts import OF_COMMAND
 from ctxsim.report.page import write_page
-from ctxsim.report.picture import picture
 from ctxsim.results import read_run
 from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import Watch, conduct
@@ -86,7 +84,7 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     run = read_run(out)
     write_page(run, out / "report.html")
     # Of a picture its name alone can be read here.
-    plot(picture(run), OF_COMMAND["bench"])
+    plot(run, "bench")
     return run.transcripts, unfinished + everything(out)
 
 

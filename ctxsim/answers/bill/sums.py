@@ -145,7 +145,10 @@ class Bill(msgspec.Struct, frozen=True):
 
 def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> Bill:
     """Return the bill of the last `days` up to the newest response, None for all. Responses without a time are kept."""
-    found = _of_roots(sessions)
+    found = list(sessions)
+    parents = {one.name: one.parent for one in found}
+    # Each sub-agent's parent becomes its root session.
+    found = [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
@@ -172,13 +175,6 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
         elif late or silent < len(session.unrecorded):
             older.append(session)
     return Bill(kept, lines, repeated, unrecorded, older, earlier, days)
-
-
-def _of_roots(sessions: Iterable[Session]) -> list[Session]:
-    """The sessions, with the parent of each sub-agent replaced by its root session."""
-    found = list(sessions)
-    parents = {one.name: one.parent for one in found}
-    return [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]
 
 
 def _root(name: str, parents: Mapping[str, str]) -> str:
