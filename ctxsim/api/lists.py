@@ -31,7 +31,7 @@ def listed(kind: str, pattern: str = "*", file: str = "") -> tuple[Sheet, Said]:
     `file` is a TOML file of the user's own models. Raises CtxsimError if nothing matches.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
-    found, said = _models(wanted, pattern, file) if kind == "models" else LISTS[kind](wanted)
+    found, said = LISTS[kind](wanted, *((pattern, file) if kind == "models" else ()))
     if not found.rows:
         raise CtxsimError(f"none of the {kind} fits '{pattern}'; without a pattern all are listed")
     return found, said
@@ -296,12 +296,10 @@ def _setting(value: Any) -> Cell:
     return Cell(value, "-" if value is None else str(value))
 
 
-LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
+LISTS: dict[str, Callable[..., tuple[Sheet, Said]]] = {
     "policies": _policies, "estimators": _estimators, "agents": _agents, "settings": _settings, "formats": _formats,
-    "vendors": _vendors, "scenarios": _scenarios, "defects": _defects, "columns": _columns, "tokenizers": _tokenizers,
-    "config": _config,
+    "models": _models, "vendors": _vendors, "scenarios": _scenarios, "defects": _defects, "columns": _columns,
+    "tokenizers": _tokenizers, "config": _config,
 }  # fmt: skip
 
-
-KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "defects",
-         "columns", "tokenizers", "config")  # fmt: skip
+KINDS = tuple(LISTS)
