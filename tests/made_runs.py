@@ -12,8 +12,8 @@ import msgspec
 from ctxsim.results import Run, RunInfo, read_run
 from ctxsim.results.columns import CallRow, SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.frames import tables_of
-from ctxsim.results.run_info import Recorder
+from ctxsim.results.frames import arrow_batch
+from ctxsim.results.run_info import TABLES, Recorder
 from ctxsim.results.writer import RunWriter
 
 Table = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -56,7 +56,7 @@ def made_run(
     with RunFolder(folder) as held:
         held.begin()
         with RunWriter(held) as writer:
-            writer.write(tables_of(tables or {}), summary)
+            writer.write({name: arrow_batch(TABLES[name][0], of) for name, of in (tables or {}).items()}, summary)
             writer.finish(info)
         held.clear()
     return read_run(folder)

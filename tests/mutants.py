@@ -272,7 +272,7 @@ def _replayed(transcript: Transcript) -> Iterator[str]:
             failed: list[str] = []
             rows = rows_of(one, list(open_policies(POLICIES)), failed)
             yield from (f"! {line}" for line in failed)
-            costs = rows.tables.calls.column("cost_usd").drop_null().to_pylist()
+            costs = rows.tables["calls"].column("cost_usd").drop_null().to_pylist()
             if any(not 0 <= cost < 1e12 for cost in costs):
                 yield "! a call costs what no call can"
 

@@ -119,7 +119,7 @@ class Replay:
         return growth_figure(rows, shown, ("keep-all",), {}, name, limits(rules, {self.policy: self._limits}))
 
     def _table(self, name: str) -> pandas.DataFrame:
-        found: pandas.DataFrame = getattr(self._rows.tables, name).to_pandas()
+        found: pandas.DataFrame = self._rows.tables[name].to_pandas()
         return found
 
     def _of_policy(self, name: str) -> pandas.DataFrame:

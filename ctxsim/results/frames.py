@@ -60,15 +60,16 @@ def arrow_batch_of(row: type[msgspec.Struct], groups: Sequence[Mapping[str, Sequ
 
 
 def tables_of(
-    rows: Mapping[str, Sequence[msgspec.Struct]], calls: Sequence[Mapping[str, Sequence[Any]]] | None = None
+    rows: Mapping[str, Sequence[msgspec.Struct]], calls: Sequence[Mapping[str, Sequence[Any]]] = ()
 ) -> Tables:
-    """Return one transcript's tables from its rows by table; a table without an entry is empty.
-
-    `calls`: the transcript's calls as columns, one mapping per policy, instead of rows.
+    """Return one transcript's tables, from its calls as columns, one mapping per policy, and from the other tables'
+    rows; a table without an entry is empty.
     """
-    given = {} if calls is None else {"calls": arrow_batch_of(TABLES["calls"][0], calls)}
-    others = [name for name in Tables.__struct_fields__ if name not in given]
-    return Tables(**given, **{name: arrow_batch(TABLES[name][0], rows.get(name, ())) for name in others})
+    others = {name: row for name, (row, _) in TABLES.items() if name not in ("calls", "summary")}
+    return {
+        "calls": arrow_batch_of(TABLES["calls"][0], calls),
+        **{name: arrow_batch(row, rows.get(name, ())) for name, row in others.items()},
+    }
 
 
 def mapped(batch: Any, **functions: Callable[[str], str]) -> Any:

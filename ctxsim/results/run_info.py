@@ -2,9 +2,8 @@
 
 `run.json` says what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes. It holds no
 host, path of this machine or job count, and no time but the day of prices that no recording dates, so that equal
-inputs give equal bytes. Every one of TABLES is a Parquet
-file, or, beyond a million rows, a folder of that name with one file per million. Those that people open in a
-spreadsheet are CSV too.
+inputs give equal bytes. Every one of TABLES is a Parquet file, or, beyond a million rows, a folder of that name with
+one file per million. Those that people open in a spreadsheet are CSV too.
 """
 
 from collections.abc import Iterable
@@ -69,21 +68,8 @@ TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
 WHERE_ASKED = ("draws",)
 """Tables that are written only if they have rows."""
 
-
-class Tables(msgspec.Struct, frozen=True):
-    """The rows of one transcript under all policies: an Arrow record batch for each table except the summary.
-
-    The types are Any so that reading a run's description doesn't import Arrow.
-    """
-
-    calls: Any
-    events: Any
-    items: Any
-    needs: Any
-    losses: Any
-    frontier: Any
-    needles: Any
-    draws: Any
+Tables = dict[str, Any]
+"""The rows of one transcript under all policies: by table, except the summary, an Arrow record batch."""
 
 
 class InputInfo(msgspec.Struct, frozen=True):

@@ -122,8 +122,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
 
     def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
         """Append the rows of one transcript under all policies."""
-        batches = msgspec.structs.asdict(tables) | {"summary": arrow_batch(SummaryRow, summary)}
-        for name, batch in batches.items():
+        for name, batch in {**tables, "summary": arrow_batch(SummaryRow, summary)}.items():
             if batch.num_rows:
                 self._table(name).write(batch)
 

@@ -4,6 +4,7 @@ Tasks remove the text and hash the names, so that no part on disk holds any; the
 """
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -31,14 +32,9 @@ def without_text(rows: Rows, model: str) -> Rows:
     """
     tables = rows.tables
     tools = {"": ""}
-    for tool in tables.items.column("tool").unique().to_pylist():
+    for tool in tables["items"].column("tool").unique().to_pylist():
         tools.setdefault(tool, f"tool {len(tools)}")
-    numbered = tools.__getitem__
-    tables = _replace(
-        tables, calls=_unsaid(tables.calls), items=mapped(tables.items, text=_nothing, tool=numbered),
-        events=mapped(tables.events, text=_nothing, reason=_nothing),
-        needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
-    )  # fmt: skip
+    tables = {**_told(tables, _nothing, _nothing, tools.__getitem__), "calls": _unsaid(tables["calls"])}
     known = model if {model, DATED.sub("", model)} & model_ids() else None
     summaries = [
         one | {"project": one["project"] and _hashed(one["project"]), "model": known, "version": None}
@@ -55,6 +51,18 @@ def _nothing(text: str) -> str:
     return ""
 
 
+Change = Callable[[str], str]
+
+
+def _told(tables: Tables, text: Change, atom: Change, tool: Change) -> Tables:
+    """Return tables whose texts, atoms and names of tools are changed, but for those of calls."""
+    changes = {
+        "items": {"text": text, "tool": tool}, "events": {"text": text, "reason": text},
+        "needs": {"atom": atom, "tool": tool}, "losses": {"tool": tool},
+    }  # fmt: skip
+    return tables | {name: mapped(tables[name], **of) for name, of in changes.items()}
+
+
 def _unsaid(calls: Any) -> Any:
     """Return calls without policies' texts: why they stopped, and the reasons of edits that broke the cache."""
     import pyarrow.compute
@@ -67,7 +75,7 @@ def _unsaid(calls: Any) -> Any:
 
 
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
-    tables = Tables(*(mapped(one, transcript=lambda _: name) for one in msgspec.structs.astuple(rows.tables)))
+    tables = {table: mapped(one, transcript=lambda _: name) for table, one in rows.tables.items()}
     recorder = rows.recorder and _replace(rows.recorder, transcript=name)
     return _replace(rows, transcript=name, parent=parent, tables=tables, recorder=recorder)
 
@@ -135,11 +143,8 @@ def name_without_secrets(name: str) -> str:
 def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
     """Return tables with likely secrets redacted: in texts, atoms, names of tools, reasons of edits and calls."""
     redact = secrets.marked
-    return _replace(
-        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact),
-        items=mapped(tables.items, text=redact, tool=redact), events=mapped(tables.events, text=redact, reason=redact),
-        needs=mapped(tables.needs, atom=secrets.marked_atom, tool=redact), losses=mapped(tables.losses, tool=redact),
-    )  # fmt: skip
+    calls = mapped(tables["calls"], reason=redact, cache_break=redact)
+    return {**_told(tables, redact, secrets.marked_atom, redact), "calls": calls}
 
 
 def info_without_secrets(info: InputInfo) -> InputInfo:

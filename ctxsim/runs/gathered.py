@@ -88,7 +88,7 @@ class Gathered:
         number, _ = self._providers.setdefault(key, (len(self._providers), rows.provider))
         if root != self._newest[0]:
             self._foreign = self._newest
-        chance = self._chance(rows.tables.needs)
+        chance = self._chance(rows.tables["needs"])
         self._newest = (root, rows.words)
         return [
             SummaryRow(transcript=rows.transcript, root=root, provider=number, chance_rate=chance, **summary)

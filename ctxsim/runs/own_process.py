@@ -109,7 +109,7 @@ def rows_apart(
     if answer.rows is None:
         return None
     rows = unpacked(answer.rows)
-    if not isinstance(rows, Rows) or rows.tables.calls.num_rows != len(one.transcript.calls):
+    if not isinstance(rows, Rows) or rows.tables["calls"].num_rows != len(one.transcript.calls):
         raise ContractError(OTHERS.format(spec.label))
     return rows
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.results import TABLES, Tables
+from ctxsim.results import TABLES
 from ctxsim.results.files import replacing, write_file
 from ctxsim.results.folder import MARKER, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
@@ -96,10 +96,12 @@ def unpacked(data: bytes) -> Rows | Done:
         return one
     import pyarrow
 
-    named = msgspec.structs.asdict(one.tables).items()
+    schemas = {name: arrow_schema(row) for name, (row, _) in TABLES.items() if name != "summary"}
+    if one.tables.keys() != schemas.keys():
+        raise msgspec.ValidationError(f"the tables are not {', '.join(schemas)}")
     # Each table keeps alive only the bytes that it was read from.
-    read = (pyarrow.ipc.read_record_batch(batch, arrow_schema(TABLES[name][0])) for name, batch in named)
-    return msgspec.structs.replace(one, tables=Tables(*read))
+    read = {name: pyarrow.ipc.read_record_batch(batch, schemas[name]) for name, batch in one.tables.items()}
+    return msgspec.structs.replace(one, tables=read)
 
 
 _DECODER: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)

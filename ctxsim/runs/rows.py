@@ -103,8 +103,4 @@ def rows_together(ones: Sequence[Rows]) -> Rows:
 
 def tables_together(ones: Sequence[Tables]) -> Tables:
     """Return the tables of one transcript under all policies, from its tables under some of them each."""
-    tables = {
-        name: getattr(ones[0], name) if name in OF_ALL else joined([getattr(one, name) for one in ones])
-        for name in Tables.__struct_fields__
-    }
-    return Tables(**tables)
+    return {name: one if name in OF_ALL else joined([each[name] for each in ones]) for name, one in ones[0].items()}

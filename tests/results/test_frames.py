@@ -37,7 +37,7 @@ from ctxsim.results.frames import (
     refused,
     tables_of,
 )
-from ctxsim.results.run_info import TABLES, Tables, columns
+from ctxsim.results.run_info import TABLES, columns
 
 
 class Small(msgspec.Struct):
@@ -83,12 +83,12 @@ def test_values_of_another_type_are_none() -> None:
 def test_one_transcript_s_rows_are_its_tables() -> None:
     need = NeedRow("t", 1, "strict", "value", 1, "head", "read", 1, 1, "x")
     found = tables_of({"needs": [need]})
-    counts = {name: getattr(found, name).num_rows for name in Tables.__struct_fields__}
+    counts = {name: one.num_rows for name, one in found.items()}
     assert counts == {**dict.fromkeys(counts, 0), "needs": 1}
     texts = ("transcript", "policy", "status", "reason", "trigger", "cache_break")
     columns: dict[str, Any] = {name: ["x" if name in texts else 0] for name in CallRow.__struct_fields__}
     calls = tables_of({"needs": [need]}, [columns] * 2)
-    assert (calls.calls.num_rows, calls.needs.num_rows) == (2, 1)
+    assert (calls["calls"].num_rows, calls["needs"].num_rows) == (2, 1)
 
 
 def test_frames_are_as_if_read_from_a_file() -> None:

@@ -38,7 +38,7 @@ def rows(*labels: str, text: str = "zebra_one", **provider: Any) -> Rows:
 
 
 def table(one: Rows, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = getattr(one.tables, name).to_pylist()
+    found: list[dict[str, Any]] = one.tables[name].to_pylist()
     return found
 
 
@@ -48,7 +48,7 @@ def test_names_are_hashed_tools_numbered_and_words_gone() -> None:
     quiet = without_text(told, "m")
     assert (quiet.transcript, quiet.parent, quiet.words) == (hashed("mine"), hashed("up"), b"")
     assert quiet.recorder == Recorder(hashed("mine"), "codex", "1.2.3", "")
-    for name in quiet.tables.__struct_fields__:
+    for name in quiet.tables:
         before, after = table(was, name), table(quiet, name)
         assert len(before) == len(after)
         for old, new in zip(before, after, strict=True):
@@ -104,7 +104,7 @@ def test_likely_keys_are_marked_in_texts_and_atoms() -> None:
     secrets = Secrets(row["text"] for row in table(was, "items"))
     assert secrets and SECRET in str([table(was, name) for name in ("items", "needs")])
     clean = msgspec.structs.replace(was, tables=tables_without_secrets(was.tables, secrets))
-    for name in clean.tables.__struct_fields__:
+    for name in clean.tables:
         assert SECRET not in str(table(clean, name)), name
     assert [row["policy"] for row in table(clean, "calls")] == [row["policy"] for row in table(was, "calls")]
 
@@ -145,7 +145,7 @@ def test_why_a_cache_did_not_hold_is_told_without_a_policys_words() -> None:
     failed: list[str] = []
     one = AsSent(msgspec.structs.replace(plain, calls=calls), provider)
     was = rows_of(one, open_policies(("keep-all", "mask:keep=1")), failed)
-    told = without_text(was, "").tables.calls.to_pandas()
+    told = without_text(was, "").tables["calls"].to_pandas()
     assert not failed
     assert list(told[told.policy == "keep-all"].cache_break) == [
         "", "other tools than in the request before", "another system prompt than in the request before",

@@ -16,7 +16,7 @@ from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.runs import own_process_main as room
 from ctxsim.runs.own_process import Answer, Asked, Shown
 from ctxsim.runs.own_process_main import DEFAULT_MB, _answered, _write, limit_memory
-from ctxsim.runs.parts import unpacked
+from ctxsim.runs.parts import packed, unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
@@ -66,6 +66,8 @@ def test_rows_or_calls_are_answered() -> None:
     assert found.failed == () and found.rows is not None
     rows = unpacked(found.rows)
     assert isinstance(rows, Rows) and [one["policy"] for one in rows.summaries] == ["mask:keep=1,batch=1"]
+    with pytest.raises(msgspec.DecodeError, match="the tables are not calls, events, "):
+        unpacked(packed(msgspec.structs.replace(rows, tables={"calls": rows.tables["calls"]})))
     assert (
         heard[:2] == ["constructor", ""]
         and heard[-1] == ""

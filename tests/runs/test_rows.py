@@ -40,7 +40,7 @@ def rows(*labels: str) -> Rows:
 
 
 def told(one: Rows) -> dict[str, Any]:
-    return {name: getattr(one.tables, name).to_pylist() for name in one.tables.__struct_fields__}
+    return {name: table.to_pylist() for name, table in one.tables.items()}
 
 
 def test_shares_put_together_are_the_whole() -> None:
@@ -155,9 +155,9 @@ def test_the_row_as_set_says_when_it_fires() -> None:
 def test_draws_are_made_only_where_some_are_asked_for() -> None:
     one, spec = recorded("openai-chat"), open_policy("mask:keep=1")
     plain = rows_of(one, [spec], [])
-    assert plain.tables.draws.num_rows == 0
+    assert plain.tables["draws"].num_rows == 0
     drawn = rows_of(one, [spec], [], what_if=WhatIf(False, True, 0.5, 3))
-    assert drawn.tables.draws.to_pydict()["draw"] == [1, 2, 3]
+    assert drawn.tables["draws"].to_pydict()["draw"] == [1, 2, 3]
 
 
 def test_what_is_least_is_looked_for_only_where_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_what_is_least_is_looked_for_only_where_somebody_asks(monkeypatch: pytes
     asked: list[object] = []
     monkeypatch.setattr("ctxsim.simulator.measure.measured.frontiers", lambda *of: asked.append(of))
     part = rows_of(one, [spec], [], what_if=WhatIf(brackets=False))
-    assert whole.tables.frontier.num_rows > 0 == part.tables.frontier.num_rows and not asked
+    assert whole.tables["frontier"].num_rows > 0 == part.tables["frontier"].num_rows and not asked
     least = {name for name in whole.summaries[0] if "frontier" in name}
     assert len(least) == 4 and whole.summaries[0]["tokens_frontier"] is not None
     assert whole.summaries[0] | dict.fromkeys(least) == part.summaries[0]
@@ -194,8 +194,8 @@ def test_a_policy_apart_is_told_how_far_it_is_behind_those_before(monkeypatch: p
     assert {(3, 9), (5, 9), (6, 9), (8, 9)} <= set(heard)
     assert [one["policy"] for one in found.summaries] == ["keep-all", "drop-all"]
     assert asked == [("mask:keep=1,batch=1", what_if), ("drop-all", what_if)]
-    assert found.tables.calls.to_pydict()["policy"] == ["keep-all"] * 3 + ["drop-all"] * 3
-    assert found.tables.items.num_rows == rows_of(one, [first], []).tables.items.num_rows
+    assert found.tables["calls"].to_pydict()["policy"] == ["keep-all"] * 3 + ["drop-all"] * 3
+    assert found.tables["items"].num_rows == rows_of(one, [first], []).tables["items"].num_rows
 
 
 FAILS = """

@@ -62,7 +62,7 @@ def done_here(task: Task, path: Path) -> list[object]:
 
 def told(path: Path) -> list[object]:
     return [
-        one if isinstance(one, Done) else (one.transcript, one.parent, one.summaries, one.tables.calls.to_pylist())
+        one if isinstance(one, Done) else (one.transcript, one.parent, one.summaries, one.tables["calls"].to_pylist())
         for one in read_part(path)
     ]
 

@@ -114,7 +114,7 @@ def test_likely_keys_are_counted_and_redacted_unless_all_is_kept(
     setting = msgspec.structs.replace(PLAIN, **fields)
     talk = chat(TASK, ASK, ("tool_result", f"the key is {SECRET} here"), ("assistant", "ok"))
     (rows,), last = of([AsSent(talk, Provider())], setting)
-    assert (SECRET in str(rows.tables.items.to_pylist())) is kept
+    assert (SECRET in str(rows.tables["items"].to_pylist())) is kept
     assert (last.info.keys or None) == keys and (rows.transcript == "chat") is (keys is not None)
 
 
@@ -149,7 +149,7 @@ def test_transcripts_are_numbered_in_the_order_in_which_they_come(of: Any) -> No
                                    ("z", "x", ("transcript 3", "transcript 1"))):  # fmt: skip
         found = numbers.rows(msgspec.structs.replace(rows, transcript=name, parent=parent))
         assert (found.transcript, found.parent) == expected
-        assert set(found.tables.calls.column("transcript").to_pylist()) == {expected[0]}
+        assert set(found.tables["calls"].column("transcript").to_pylist()) == {expected[0]}
 
 
 def test_a_scenario_is_a_source_of_one_transcript() -> None:
