@@ -39,13 +39,15 @@ def listed(kind: str, pattern: str = "*", file: str = "") -> tuple[Sheet, Said]:
 
 def page(kind: str) -> str:
     """Return the page of the site that lists everything of a kind, as Markdown; "" if the site has none."""
-    if kind == "formats":
-        from ctxsim.readers.formats_page import markdown
-
-        return markdown()
-    if kind != "columns":
+    if kind not in ("columns", "formats"):
         return ""
-    text = Path(__file__).with_name("columns.md").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{kind}.md").read_text(encoding="utf-8")
+    if kind == "formats":
+        for name, title, versions, _, _, address in _formats("*")[0].rows:
+            # Our own format is documented on the page about logs.
+            documented = f"formats.md{address}" if str(address).startswith("#") else address
+            text += " ".join(f"- [{title}]({documented}), `{name}`: {versions}".split()) + "\n"
+        return text
     every, _ = _columns("*")
     for table, rows in groupby(every.rows, key=lambda row: row[0]):
         columns = [msgspec.structs.replace(column, left=True) for column in every.columns[1:]]

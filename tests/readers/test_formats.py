@@ -17,10 +17,10 @@ import pytest
 from invented import write_logs
 from project import ROOT
 
+from ctxsim.api.lists import page as page_of
 from ctxsim.errors import InputError
 from ctxsim.readers import ORDER, formats, read, registered_formats
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.readers.formats_page import markdown
 from ctxsim.readers.reader import FolderReader, Reader, _files, detect, documentation
 from ctxsim.readers.source import Sample
 
@@ -35,7 +35,7 @@ def test_the_pages_of_formats_name_every_format() -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
     for name, reader in registered_formats().items():
         assert f"`{name}`" in page, name
-        assert f"`{name}`: {' '.join(reader.VERSIONS.split())}\n" in markdown(), name
+        assert f"`{name}`: {' '.join(reader.VERSIONS.split())}\n" in page_of("formats"), name
     example = (ctxsim_jsonl.__doc__ or "").split("\n\n")[-1]
     assert inspect.cleandoc(example) in page, "the example of our own format"
 
