@@ -175,9 +175,7 @@ def written(name: str, given: Mapping[str, str]) -> str:
 
 
 def of(name: str, value: Any, defaults: bool = True) -> str:
-    """Return the label of an object, which can be pasted back: with every parameter, or only with those that aren't at
-    their default.
-    """
+    """Return an object's label, which can be pasted back, with every parameter or only those not at their default."""
     return written(name, stated(name, value, defaults))
 
 

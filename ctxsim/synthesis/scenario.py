@@ -66,9 +66,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 GENERATORS = ("job-search", "coding-agent", "needles", "turns", "rounds")
-"""Names of generators. Each is a module here with `Parameters` and a function `generate`; only the scenario's own is
-imported.
-"""
+"""Names of modules here with `Parameters` and a function `generate`; only the scenario's own is imported."""
 
 MOST_CALLS = 50_000
 MOST_CHARS = 50_000_000

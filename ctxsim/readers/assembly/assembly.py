@@ -124,9 +124,7 @@ class Assembly:
         return moved
 
     def beside(self, usage: Usage | None, time_s: float | None, model: str, summary: bool = False) -> None:
-        """Add a response that was paid for but isn't in the conversation, such as one of an abandoned branch, or a
-        `summary` that replaces the history so far.
-        """
+        """Add a response paid for beside the conversation, or a `summary` that replaces the history so far."""
         if usage:
             at = len(self.items) if summary else 0
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
@@ -223,9 +221,7 @@ class Assembly:
         return bool(found and self._calls)
 
     def shortening(self, what: str, detail: str = "") -> None:
-        """Note that the history is shorter from the next call on, by anything but a compaction; once, by the first
-        detail that is given.
-        """
+        """Note that the history is shorter from the next call on, not by a compaction; the first detail counts."""
         key = self.calls + 1, what
         self.shortened[key] = self.shortened.get(key) or detail
 

@@ -137,9 +137,7 @@ class _Reading:
                 self._user(message)
 
     def _blocks(self, pieces: list[Content], by_model: bool) -> list[Any]:
-        """Return pieces of messages, by the model or to it, as blocks of Anthropic's API; others are left out, and
-        counted.
-        """
+        """Return pieces by the model, or to it, as blocks of Anthropic's API; others are left out, and counted."""
         blocks: list[Any] = []
         for piece in pieces:
             match piece.type:
