@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media, text_of
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.readers.source.values import objects
@@ -112,7 +112,7 @@ def add_turn(
 ) -> None:
     """Add a system text, a user message, or a response of the model with what the log says of its request."""
     if turn.role == "system":
-        assembly.system.append(text_and_media(turn.content, 0)[0])
+        assembly.system.append(text_of(turn.content))
     elif turn.role == "user":
         add_user_content(assembly, turn.content, where)
     else:
@@ -129,8 +129,8 @@ def add_user_content(assembly: Assembly, content: str | list[Any] | None, where:
     for value in content:
         if isinstance(value, dict) and value.get("type") == "tool_result":
             block = convert(value, _Block, where)
-            text, media = text_and_media(block.content, IMAGE_TOKENS["anthropic"])
+            text, media = text_and_media(block.content, "anthropic")
             assembly.result(text, block.tool_use_id or "", media=media)
         else:
             others.append(value)
-    assembly.user(*(part for one in others for part in content_parts("user", [one], IMAGE_TOKENS["anthropic"])))
+    assembly.user(*(part for one in others for part in content_parts("user", [one], "anthropic")))

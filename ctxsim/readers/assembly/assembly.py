@@ -160,11 +160,11 @@ class Assembly:
         else:
             self.user(part)
 
-    def message(self, role: str, content: Any, image_tokens: int, call_id: str = "", tool: str = "") -> None:
+    def message(self, role: str, content: Any, call_id: str = "", tool: str = "", vendor: str = "openai") -> None:
         """Add a message that the model didn't make, in the roles of the chat-completions API: a tool's result, a system
         text, which is part of the head or stands among user texts, or a user message.
         """
-        text, media = text_and_media(content, image_tokens)
+        text, media = text_and_media(content, vendor)
         of_system = role in ("system", "developer")
         if role in ("tool", "function"):
             self.result(text, call_id, tool, media)

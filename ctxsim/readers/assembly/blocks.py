@@ -37,9 +37,9 @@ class Part(msgspec.Struct, frozen=True):
     media: tuple[Media, ...] = ()
 
 
-def content_parts(kind: Kind, content: Any, image_tokens: int) -> list[Part]:
+def content_parts(kind: Kind, content: Any, vendor: str = "openai") -> list[Part]:
     """Return content (a string, a list of blocks, or None) as one part with its media; [] if it is empty."""
-    text, media = text_and_media(content, image_tokens)
+    text, media = text_and_media(content, vendor)
     return [Part(kind, text, media=media)] if text or media else []
 
 
@@ -49,10 +49,16 @@ def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
     return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
-def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:
+def text_of(content: Any) -> str:
+    """Return the text of content in any form, as `text_and_media` does."""
+    return text_and_media(content, "")[0]
+
+
+def text_and_media(content: Any, vendor: str = "openai") -> tuple[str, tuple[Media, ...]]:
     """Return the text of content in any form, and its media.
 
     Text blocks are joined by line feeds. Blocks of unknown type are kept as JSON text, because the model saw them.
+    Media whose form is no vendor's are sized by the rule of `vendor`; '' if sizes don't matter.
     """
     if not isinstance(content, list):
         return "" if content is None else compact_json(content), ()
@@ -64,20 +70,19 @@ def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, .
         elif isinstance(block.get("text"), str) and block.get("type", "text") in ("text", "input_text", "output_text"):
             texts.append(block["text"])
         elif block.get("type") in ("image", "image_url", "input_image"):
-            media.append(Media("image", _tokens_of_image(block, image_tokens)))
+            media.append(Media("image", _tokens_of_image(block, vendor)))
         elif block.get("type") in ("document", "file", "input_file", "audio", "input_audio", "video"):
-            media.append(Media(str(block["type"]), image_tokens))
+            media.append(Media(str(block["type"]), IMAGE_TOKENS.get(vendor, 0)))
         else:
             texts.append(compact_json(block))
     return "\n".join(texts), tuple(media)
 
 
-def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
-    """Return tokens by the rule of the vendor whose form the block has; `unknown` if the image isn't in the block.
-
-    Forms of no vendor (Inspect's `image`, pi's `data`) count by the vendor whose value in IMAGE_TOKENS is `unknown`.
+def _tokens_of_image(block: dict[str, Any], own: str) -> int:
+    """Return tokens by the rule of the vendor whose form the block has, or of `own` for forms of no vendor (Inspect's
+    `image`, pi's `data`); its tokens of an image of unknown size if the image isn't in the block.
     """
-    own = next((vendor for vendor, tokens in IMAGE_TOKENS.items() if tokens == unknown), "")
+    unknown = IMAGE_TOKENS.get(own, 0)
     link = block.get("image_url")
     url, detail = (link.get("url"), link.get("detail")) if isinstance(link, dict) else (link, block.get("detail"))
     if detail == "low":

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, left_out, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, dollars, left_out, text_of
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
 from ctxsim.readers.source import compact_json, convert_all, has
 from ctxsim.transcript import Usage
@@ -89,8 +89,8 @@ class Reply(msgspec.Struct, kw_only=True):
         content = self.content
         if self.tool_calls and isinstance(content, list):
             content = [block for block in content if not (has(block, type=str) and block["type"] in CALL_BLOCKS)]
-        text, _ = text_and_media(content, IMAGE_TOKENS["openai"])
-        parts = [Part("assistant", said)] if (said := text or self.refusal) else []
+        said = text_of(content) or self.refusal
+        parts = [Part("assistant", said)] if said else []
         for call in [*(self.tool_calls or []), ToolCall(self.function_call)]:
             if function := call.called:
                 parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
@@ -122,8 +122,7 @@ def add_message(assembly: Assembly, message: Message, model: str = "", at_s: flo
         )
         assembly.response(message.parts(), None, at_s, model)
     else:
-        image, call_id = IMAGE_TOKENS["openai"], message.tool_call_id or ""
-        assembly.message(message.role, message.content, image, call_id, message.name or "")
+        assembly.message(message.role, message.content, message.tool_call_id or "", message.name or "")
 
 
 class Details(msgspec.Struct):

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.assembly import LATER_SYSTEM
 from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
-IMAGE = IMAGE_TOKENS["openai"]
 UNSIZED = "response(s) with reasoning of unknown size, counted as 0 tokens"
 
 
@@ -149,7 +148,7 @@ class Exchanges:
             self.assembly.give(part)
 
     def _message(self, item: ApiItem, where: str, time_s: float | None) -> None:
-        text, media = text_and_media(item.content, IMAGE)
+        text, media = text_and_media(item.content)
         if item.role == "assistant":
             self.made(Part("assistant", text, media=media), time_s)
         elif item.role not in ("user", "system", "developer"):
@@ -166,7 +165,7 @@ class Exchanges:
         readable = [block for block in content if not (isinstance(block, dict) and "encrypted_content" in block)]
         if len(readable) < len(content):
             self.left_out["encrypted block of agent_message"] += len(content) - len(readable)
-        self.give(Part("user", text_and_media(readable, IMAGE)[0]))
+        self.give(Part("user", text_of(readable)))
 
     def _call(self, item: ApiItem, value: dict[str, Any], time_s: float | None) -> None:
         name = f"{item.namespace or ''}{item.name or item.type.removesuffix('_call')}"
@@ -179,7 +178,7 @@ class Exchanges:
             self._hosted.append(_result(hosted, call_id))
         elif item.type == "image_generation_call" and value.get("result"):
             # `result` is the image as base64: its tokens count by the image rule.
-            self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE),)))
+            self._hosted.append(Part("tool_result", call_id=call_id, media=(Media("image", IMAGE_TOKENS["openai"]),)))
 
     def _size_reasoning(self) -> None:
         """Give the first unreadable reasoning part the recorded number of reasoning tokens."""
@@ -206,7 +205,7 @@ def _output(item: ApiItem, output: Any) -> Part:
 
 def _result(output: Any, call_id: str) -> Part:
     # A single block counts as a list of one.
-    text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
+    text, media = text_and_media([output] if isinstance(output, dict) else output)
     return Part("tool_result", text, call_id=call_id, media=media)
 
 
@@ -253,7 +252,7 @@ def add_request(exchanges: Exchanges, held: Document, where: str) -> None:
     assembly = exchanges.assembly
     assembly.tools += map(compact_json, held.tools or [])
     if held.instructions:
-        assembly.system.append(text_and_media(held.instructions, 0)[0])
+        assembly.system.append(text_of(held.instructions))
     exchanges.model = held.model or ""
     given = [{"role": "user", "content": held.input}] if isinstance(held.input, str) else held.input or []
     for number, item in enumerate([*given, *(held.items or [])]):

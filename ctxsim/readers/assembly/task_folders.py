@@ -11,7 +11,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
-from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.blocks import text_of
 from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
@@ -88,14 +88,14 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             # A truncation's marker doesn't say what was left out.
             whole = not message.is_truncation_marker
             if whole:
-                assembly.compacted(summary=[text_and_media(message.content, 0)[0]])
+                assembly.compacted(summary=[text_of(message.content)])
             else:
                 assembly.shortening("recorded truncation")
         elif message.is_summary or message.role == "user":
             if message.is_summary:
                 assembly.notes.append(NO_HISTORY)
             add_user_content(assembly, message.content, f"{where} {number}")
-            details = text_and_media(message.content, 0)[0].split(_DETAILS)[1:]
+            details = text_of(message.content).split(_DETAILS)[1:]
             model = next((found[1] for found in map(_MODEL.search, reversed(details)) if found), model)
         else:
             request, usage = next(requests, (_UiMessage(ts=message.ts), None))

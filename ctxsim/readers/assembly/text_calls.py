@@ -65,11 +65,11 @@ class Run:
         """Take the next user message as the observation of the first call among these parts, if there is one."""
         self._awaiting = next((part.tool for part in parts if part.kind == "tool_call"), "")
 
-    def message(self, role: str, content: Any, image_tokens: int, call_id: str = "") -> None:
+    def message(self, role: str, content: Any, call_id: str = "", vendor: str = "openai") -> None:
         """Add a message that the model didn't make. If a command waits for its observation, a user message is that."""
         if self._awaiting and role in ("user", "tool"):
-            text, media = text_and_media(content, image_tokens)
+            text, media = text_and_media(content, vendor)
             self.assembly.result(text, call_id, self._awaiting, media)
             self._awaiting = ""
         else:
-            self.assembly.message(role, content, image_tokens, call_id)
+            self.assembly.message(role, content, call_id, vendor=vendor)

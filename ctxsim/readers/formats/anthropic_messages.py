@@ -11,7 +11,7 @@ Documentation: https://docs.anthropic.com/en/api/messages
 
 from collections.abc import Iterator
 
-from ctxsim.readers.assembly import Assembly, text_and_media
+from ctxsim.readers.assembly import Assembly, text_of
 from ctxsim.readers.assembly.anthropic_content import add_messages, has_tool_blocks
 from ctxsim.readers.assembly.conversations import Conversation, conversations, message_list
 from ctxsim.readers.source import Sample, Source
@@ -41,6 +41,6 @@ def _read(found: Conversation) -> Transcript:
     assembly = Assembly(found.name, NAME)
     messages = found.messages(assembly)
     if isinstance(found.value, dict) and found.value.get("system"):
-        assembly.system.append(text_and_media(found.value["system"], 0)[0])
+        assembly.system.append(text_of(found.value["system"]))
     add_messages(assembly, messages, found.where)
     return assembly.transcript()

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
+from ctxsim.readers.assembly import Assembly, kept_and_new, text_of
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Kind, Transcript, Usage
@@ -267,7 +267,7 @@ class _Rollout(Exchanges):
             # Other items, such as an encrypted compaction, have no text.
             values = [value for value in history if isinstance(value, dict)]
             said = [value.get("content") for value in values if value.get("type", "message") == "message"]
-            texts = [text_and_media(content, 0)[0] for content in said]
+            texts = [text_of(content) for content in said]
             # Texts of the head are sent with every request anyway.
             sent: list[tuple[Kind, str]] = [("user", text) for text in texts if text not in self.assembly.system]
             kept, texts = kept_and_new(self.assembly.items, sent)

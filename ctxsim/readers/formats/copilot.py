@@ -296,5 +296,5 @@ def _parts(message: _AssistantMessage) -> Iterator[Part]:
 def _result(done: _ToolComplete) -> Part:
     """Return what the model was sent for a call: the short form of the output, or the error."""
     text = done.error if done.content is None else done.content
-    _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
+    _, media = text_and_media(done.contents)
     return Part("tool_result", text, call_id=done.tool_call_id, media=media)

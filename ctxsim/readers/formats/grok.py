@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, text_of
 from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.source import Sample, Source, convert
 from ctxsim.transcript import Transcript
@@ -78,7 +78,7 @@ def _one(source: Source, parent: str | None) -> Transcript:
             reasoning = []
         match line.type:
             case "user" | "system":
-                assembly.message(line.type, line.content, IMAGE_TOKENS["openai"])
+                assembly.message(line.type, line.content)
             case "reasoning":
                 said = ""
                 if line.encrypted_content:
@@ -86,14 +86,14 @@ def _one(source: Source, parent: str | None) -> Transcript:
                     assembly.left_out["summary of encrypted reasoning, whose size is not recorded"] += 1
                 else:
                     summary = [{**block, "type": "text"} for block in line.summary or [] if isinstance(block, dict)]
-                    said, _ = text_and_media(summary, 0)
+                    said = text_of(summary)
                 reasoning.append(Part("reasoning", said))
             case "assistant":
                 # A request has one response, whose reasoning stands before it.
                 assembly.response([*reasoning, *line.parts()], model=line.model_id)
                 reasoning = []
             case "tool_result":
-                assembly.message("tool", line.content, IMAGE_TOKENS["openai"], line.tool_call_id)
+                assembly.message("tool", line.content, line.tool_call_id)
             case "backend_tool_call":
                 assembly.left_out["call that the provider made itself, without its result"] += 1
     if reasoning:

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file, time_s
@@ -214,7 +214,7 @@ class _Reading(Exchanges):
             self.assembly.tools = [*map(compact_json, settings.tools)]
 
     def _user(self, message: _UserMessage) -> None:
-        parts = content_parts("user", message.content, IMAGE_TOKENS["openai"])
+        parts = content_parts("user", message.content)
         origin = message.origin or {"kind": "user"}
         if origin.get("kind") == "user" or origin.get("trigger") == "user-slash":
             self.own.update(part.text for part in parts)
@@ -276,7 +276,7 @@ _EMPTY = "Tool output is empty."
 
 def _shown(call_id: str, result: _Result) -> Part:
     """Return a result as the model is sent it: a line for failure or emptiness, the output, the note."""
-    text, media = text_and_media(result.output, IMAGE_TOKENS["openai"])
+    text, media = text_and_media(result.output)
     if not text.strip() and not media:
         text = f"{_FAILED} {_EMPTY}" if result.is_error else _EMPTY
     elif result.is_error and not text.lstrip().startswith("ERROR:"):

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, content_parts, left_out
+from ctxsim.readers.assembly import Assembly, Part, chat_messages, content_parts, left_out
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
@@ -185,7 +185,7 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
             assembly.response(_response_parts(message), message.usage, model=message.model)
         else:
             call_id = message.tool_call_id or ""
-            assembly.message(kind, message.content, IMAGE_TOKENS["openai"], call_id, message.name or "")
+            assembly.message(kind, message.content, call_id, message.name or "")
 
 
 def _response_parts(message: _Message) -> Iterator[Part]:
@@ -203,7 +203,7 @@ def _response_parts(message: _Message) -> Iterator[Part]:
             text = next((fields[key] for key in ("thinking", "reasoning") if isinstance(fields.get(key), str)), "")
             yield Part("reasoning", text)
         elif kind not in chat_messages.CALL_BLOCKS or not (message.tool_calls or message.invalid_tool_calls):
-            yield from content_parts("assistant", [block], IMAGE_TOKENS["openai"])
+            yield from content_parts("assistant", [block])
     written = chat_messages.written_arguments(extra.get("tool_calls"))
     for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]:
         arguments = written.get(call.id or "") or compact_json(call.args)

@@ -22,7 +22,7 @@ from typing import Any
 
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, dollars, text_of
 from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply
 from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
@@ -105,7 +105,7 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
             role = message.role if message.role in ("system", "tool") else "user"
             unknown = role == "user" and message.role not in SENT_AS_USER
             assembly.counts[f"message(s) of the unknown role '{message.role}' taken for the user's"] += unknown
-            run.message(role, message.content, IMAGE_TOKENS["openai"], message.tool_call_id or "")
+            run.message(role, message.content, message.tool_call_id or "")
     assembly.notes += ["the tool definition is not recorded"] if called else []
 
 
@@ -117,7 +117,7 @@ def _ends(parts: list[Part]) -> bool:
 def _parts(message: _Message, called: bool) -> list[Part]:
     if called:
         return message.parts()
-    text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
+    text = text_of(message.content)
     places = list(commands_in(text))
     # The agent answers any other number of commands with an error text.
     return message.parts(command_parts(text, places[0] if len(places) == 1 else None))

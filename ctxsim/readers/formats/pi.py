@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, content_parts, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
@@ -196,7 +196,7 @@ class _Conversation:
             case "assistant":
                 self._response(entry, message)
             case "toolResult":
-                text, media = text_and_media(message.content, IMAGE_TOKENS["anthropic"])
+                text, media = text_and_media(message.content, "anthropic")
                 self.assembly.result(text, message.tool_call_id or "", message.tool_name or "", media)
             case "bashExecution" if message.exclude_from_context:
                 self.assembly.left_out["command of the user, kept from the model"] += 1
@@ -210,7 +210,7 @@ class _Conversation:
                 self._user(message.content)
 
     def _user(self, content: str | list[Any] | None) -> None:
-        self.assembly.user(*content_parts("user", content, IMAGE_TOKENS["anthropic"]))
+        self.assembly.user(*content_parts("user", content, "anthropic"))
 
     def _response(self, entry: _Entry, message: _Message) -> None:
         usage = message.usage.request() if message.usage else None

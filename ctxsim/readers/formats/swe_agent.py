@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, dollars, text_and_media
+from ctxsim.readers.assembly import Assembly, dollars, text_of
 from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
@@ -95,7 +95,7 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
 def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
     counts, run = assembly.counts, Run(assembly)
     for entry in entries:
-        text, _ = text_and_media(entry.content, IMAGE_TOKENS["anthropic"])
+        text = text_of(entry.content)
         if entry.is_demo:
             counts["message(s) of a demonstration are part of every request: kept in the system prompt"] += 1
             calls = [
@@ -114,7 +114,7 @@ def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
             run.awaits(parts)
         elif entry.role in ("system", "tool", "user"):
             call_id = next(iter(entry.tool_call_ids or []), "")
-            run.message(entry.role, entry.content, IMAGE_TOKENS["anthropic"], call_id)
+            run.message(entry.role, entry.content, call_id, "anthropic")
         else:
             counts["message(s) of an unknown role left out"] += 1
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply, written_arguments
 from ctxsim.readers.assembly.conversations import trial_name
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
@@ -81,7 +81,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
         message = convert(value, _Message, f"{where} message {number}")
-        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+        text, media = text_and_media(message.content)
         match message.role:
             case "assistant" if number == 0 and message.usage is None and not message.tool_calls:
                 # The harness opens with a fixed sentence. As a call it would bill a request that was never made.
@@ -108,7 +108,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                     assembly.user(*greeting, Part("user", text, media=media))
                     greeting = []
             case _:
-                assembly.message(message.role, message.content, IMAGE_TOKENS["openai"], message.id or "")
+                assembly.message(message.role, message.content, message.id or "")
     if not assembly.calls:
         assembly.user(*greeting)
     assembly.cost_usd = dollars(simulation.agent_cost)

@@ -24,7 +24,7 @@ from itertools import islice
 from typing import Any
 
 from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, text_and_media, text_of
 from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool_blocks
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
 from ctxsim.readers.assembly.chat_messages import Reply
@@ -192,10 +192,10 @@ class _Adding:
 
     def message(self, value: dict[str, Any], where: str) -> None:
         role, content = role_of(value), _content(value)
-        text, media = text_and_media(content, IMAGE_TOKENS["openai"])
+        text, media = text_and_media(content)
         blocks = has_tool_blocks(content)
         if role in ("system", "developer"):
-            self.assembly.message(role, content, IMAGE_TOKENS["openai"])
+            self.assembly.message(role, content)
         elif role == "assistant":
             self._response(value, text, content if blocks else None, where)
         elif role == "call":
@@ -209,7 +209,7 @@ class _Adding:
             self.assembly.counts["result(s) without a call in the message before kept as user texts"] += 1
             self.assembly.user(Part("user", text, media=media))
         else:
-            self.run.message("user", content, IMAGE_TOKENS["openai"])
+            self.run.message("user", content)
             self.open = 0
 
     def _response(self, value: dict[str, Any], text: str, blocks: list[Any] | None, where: str) -> None:
@@ -253,7 +253,7 @@ def _fenced(values: list[Any]) -> bool:
     if {"tool", "function", "call"} & set(roles) or any(value.get("tool_calls") for value in values):
         return False
     texts = [
-        text_and_media(_content(value), 0)[0]
+        text_of(_content(value))
         for value, role, following in zip(values, roles, roles[1:], strict=False)
         if role == "assistant" and following == "user"
     ]

@@ -12,7 +12,7 @@ from ctxsim.readers.formats.inspect_ai.events import (
     ModelUsage,
     ToolCall,
     add_message,
-    image_tokens,
+    vendor_of,
     with_attachments,
 )
 from ctxsim.transcript import Usage
@@ -39,30 +39,30 @@ def test_texts_that_were_moved_out_are_put_back(value: Any, found: Any) -> None:
 
 def test_images_by_the_provider_that_a_name_begins_with() -> None:
     names = ("anthropic/x", "google/x", "vertex/x", "openai/x", "x", "")
-    assert [image_tokens(name) for name in names] == [1_600, 258, 258, 765, 765, 765]
+    assert [vendor_of(name) for name in names] == ["anthropic", *["gemini"] * 2, *["openai"] * 3]
 
 
 def test_results_by_id_or_by_function_and_errors_in_place_of_the_content() -> None:
     made = Assembly("t")
     made.response([Part("tool_call", "{}", name, call_id) for name, call_id in (("a", ""), ("b", "c2"), ("c", ""))])
-    add_message(made, Message("tool", "of c", tool_call_id=5, function="c"), 1)
-    add_message(made, Message("tool", "half", tool_call_id="c2", function="a", error={"message": "broke"}), 1)
-    add_message(made, Message("tool", "half", tool_error="broke, too"), 1)
+    add_message(made, Message("tool", "of c", tool_call_id=5, function="c"), "openai")
+    add_message(made, Message("tool", "half", tool_call_id="c2", function="a", error={"message": "broke"}), "openai")
+    add_message(made, Message("tool", "half", tool_error="broke, too"), "openai")
     assert [(item.text, item.answers) for item in made.items[3:]] == [("of c", 2), ("broke", 1), ("broke, too", 0)]
 
 
 def test_messages_of_other_roles() -> None:
     made = Assembly("t")
-    add_message(made, Message("system", "Be brief."), 1)
-    add_message(made, Message("user", ""), 1)
-    add_message(made, Message("user", [{"type": "image", "image": "x"}]), 7)
-    add_message(made, Message("assistant", "Hi."), 1)
+    add_message(made, Message("system", "Be brief."), "openai")
+    add_message(made, Message("user", ""), "openai")
+    add_message(made, Message("user", [{"type": "image", "image": "x"}]), "gemini")
+    add_message(made, Message("assistant", "Hi."), "openai")
     for _ in range(2):
-        add_message(made, Message("system", "Be kind."), 1)
+        add_message(made, Message("system", "Be kind."), "openai")
     assert made.system == ["Be brief."]
     assert made.counts == {"system message(s) in mid-conversation kept as user text": 2}
     assert [(item.kind, item.text, [one.tokens for one in item.media]) for item in made.items] == [
-        ("user", "", []), ("user", "", [7]), ("assistant", "Hi.", []), *[("user", "Be kind.", [])] * 2
+        ("user", "", []), ("user", "", [258]), ("assistant", "Hi.", []), *[("user", "Be kind.", [])] * 2
     ]  # fmt: skip
     assert not made.transcript().calls[0].comparable
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import Part, text_and_media
+from ctxsim.readers.assembly import Part, text_of
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
@@ -88,7 +88,7 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         sent = convert(body, _Messages, f"{where} request")
         made.tools += map(compact_json, sent.tools or [])
         if api == "messages":
-            made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
+            made.system += [text_of(sent.system)] if sent.system else []
             add_messages(made, sent.messages, where)
         for message in convert_all(sent.messages if api == "chat" else [], Message, f"{where} message"):
             add_message(made, message)

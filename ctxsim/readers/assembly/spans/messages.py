@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
@@ -160,14 +160,14 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
     for part in objects(message.get("parts")):
         match part.get("type"):
             case "text":
-                parts.append(Part(kind, text_and_media(part.get("content"), 0)[0]))
+                parts.append(Part(kind, text_of(part.get("content"))))
             case "reasoning" | "thinking":
-                parts.append(Part("reasoning", text_and_media(part.get("content"), 0)[0]))
+                parts.append(Part("reasoning", text_of(part.get("content"))))
             case "tool_call":
                 parts.append(_call(part))
             case "tool_call_response":
                 said = part.get("result") if part.get("response") is None else part["response"]
-                text, media = text_and_media(said, _IMAGE)
+                text, media = text_and_media(said)
                 results += _result(role, part.get("id"), text, media).results
             case "blob" | "uri" | "file":
                 parts.append(Part(kind, media=(Media(str(part.get("modality") or part["type"]), _IMAGE),)))
@@ -184,7 +184,7 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
     parts: list[Part] = []
     content = message.get("content")
     if content:
-        parts.append(Part(kind, text_and_media(content, 0)[0]))
+        parts.append(Part(kind, text_of(content)))
     for entry in in_order(message.get("contents")) if not content else ():
         block = entry.get("message_content") if isinstance(entry, dict) else None
         if not isinstance(block, dict) or block.get("type") == "tool_use":
@@ -226,7 +226,7 @@ def _of_event(event: Event) -> Message:
 
 def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
     """Return a message of one content and the calls beside it, or the result of a call."""
-    text, media = text_and_media(content, _IMAGE)
+    text, media = text_and_media(content)
     if role in ("tool", "function"):
         return _result(role, call_id, text, media)
     return Message(role, (*([Part(kind, text, media=media)] if text or media else []), *calls))

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.conversations import listed
 from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
@@ -245,7 +245,7 @@ class _Reading:
         for result in step.results:
             by_call.setdefault(result.source_call_id, []).append(result)
         for call_id, results in by_call.items():
-            texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
+            texts = [text_and_media(result.content) for result in results]
             text = "\n".join(text for text, _ in texts)
             held = convert(ours(results[0].extra), OfResult, f"{where} extra").media
             media = (*(one for _, found in texts for one in found), *(Media(kind, tokens) for kind, tokens in held))
@@ -262,14 +262,14 @@ def _said(message: Any, held: OfStep) -> list[Part]:
     blocks = message if isinstance(message, list) else [message]
     parts = []
     for number, block in enumerate(blocks):
-        text, media = text_and_media([block], IMAGE_TOKENS["openai"])
+        text, media = text_and_media([block])
         more = tuple(Media(kind, tokens) for at, kind, tokens in held.media if at == number)
         parts.append(Part("user", text, media=media + more))
     return [part for part in parts if part.text or part.media or isinstance(message, list)]
 
 
 def _parts(step: Step, held: OfStep, where: str) -> list[Part]:
-    text, _ = text_and_media(step.message, 0)
+    text = text_of(step.message)
     calls = []
     for call in step.tool_calls or []:
         exact = convert(ours(call.extra), OfCall, f"{where} extra").text

@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, session_tree, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, session_tree, text_of
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
@@ -301,7 +301,7 @@ class _Conversation:
             self.counts[line.kind] += 1
         elif self.restoring:
             # A file that is attached again stands in place of the history, as the summary does.
-            self.assembly.compacted(summary=[text_and_media(content, 0)[0]])
+            self.assembly.compacted(summary=[text_of(content)])
         else:
             add_user_content(self.assembly, content, f"{self.assembly.name}:{line.line}")
 
@@ -313,7 +313,7 @@ class _Conversation:
         self.whole_history, self.last_request = True, None
 
     def _summary(self, line: Line) -> None:
-        text = text_and_media(line.message.content if line.message else None, 0)[0]
+        text = text_of(line.message.content if line.message else None)
         if not self.assembly.compacted_now:
             self._compaction(Metadata())
         self.assembly.compacted(summary=[text])

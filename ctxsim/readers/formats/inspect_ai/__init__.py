@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, text_and_media
+from ctxsim.readers.assembly import Assembly, text_of
 from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
-from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, image_tokens, response_parts
+from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, response_parts, vendor_of
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.values import json_document
@@ -136,7 +136,7 @@ def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Tran
     """Return the final message list as a transcript, for logs that were written without model events."""
     assembly = Assembly(name, NAME)
     for message in found.messages(sample.messages or [], f"{where} message"):
-        add_message(assembly, message, image_tokens(""))
+        add_message(assembly, message, vendor_of(""))
     assembly.left_out = found.left_out
     assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
     return assembly.finished()
@@ -158,19 +158,19 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
             assembly.shortening("recorded compaction", f"auto, {compaction.type}{tokens}")
         elif not step.whole:
             assembly.shortening("unrecorded change of the history")
-        image = image_tokens(stored.model)
+        vendor = vendor_of(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)
         # The last message of a request for a summary is the prompt that asks for it.
         for message in new[:-1] if summarizes else new:
             assembly.counts[FOREIGN] += message.role == "assistant"
-            add_message(assembly, message, image)
+            add_message(assembly, message, vendor)
         if summarizes:
             assembly.left_out["request for a summary"] += 1
             _paid(assembly, call, summary=True)
             continue
         usage = stored.usage.whole() if stored.usage else None
-        parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
+        parts = response_parts(call.reply, vendor, usage.reasoning_tokens if usage else None)
         if stored.cache == "read":
             # Its usage is that of the call which filled the cache.
             assembly.counts[CACHED] += 1
@@ -193,6 +193,6 @@ def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]
     """Return whether this response is the text that the next request has as the summary of the history."""
     if not later or later[0].whole:
         return False
-    text = text_and_media(call.reply.blocks, 0)[0].strip()
+    text = text_of(call.reply.blocks).strip()
     summaries = [message for message in calls[later[0].number].messages if message.summary]
-    return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)
+    return bool(text) and any(text in text_of(message.content) for message in summaries)

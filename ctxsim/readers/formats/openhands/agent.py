@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.chat_messages import ChatResponse
 from ctxsim.readers.source import compact_json, convert, time_s
 from ctxsim.transcript import Media, Usage
@@ -128,7 +128,7 @@ class Agent:
     def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
         if action == "system":
             told = convert(fields, _Told, where)
-            self.assembly.system.append(text_and_media(told.content, 0)[0])
+            self.assembly.system.append(text_of(told.content))
             self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
             self._condensed(convert(fields, _Condensation, where), event)
@@ -139,7 +139,7 @@ class Agent:
             self._agent_spoke = False
             told = convert(fields, _Told, where)
             images = [Media("image", IMAGE_TOKENS["openai"]) for _ in told.image_urls or []]
-            self.assembly.user(Part("user", text_and_media(told.content, 0)[0], media=tuple(images)))
+            self.assembly.user(Part("user", text_of(told.content), media=tuple(images)))
         elif event.source == "user":
             self._by_user.add(event.id)
             self.assembly.user(f"User executed the command:\n{fields.get('command', '')}")
@@ -171,7 +171,7 @@ class Agent:
         unknown = "" if event.prompt else ": their usage is unknown"
         if action == "message":
             self._counts[f"message(s) of the agent without the model's response{unknown}"] += 1
-            return [Part("assistant", text_and_media(fields.get("content"), 0)[0])]
+            return [Part("assistant", text_of(fields.get("content")))]
         self._counts[f"response(s) rebuilt from thought and arguments, not to the letter{unknown}"] += 1
         arguments = {
             key: value
@@ -195,7 +195,7 @@ class Agent:
             self.assembly.result(text, event.call_id, kind, media)
 
     def _shown(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> tuple[str, tuple[Media, ...]]:
-        text, media = text_and_media(event.content, IMAGE_TOKENS["openai"])
+        text, media = text_and_media(event.content)
         match kind:
             case "run" if isinstance(fields.get("metadata"), dict):
                 self._counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1

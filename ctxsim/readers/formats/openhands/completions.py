@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
+from ctxsim.readers.assembly import Part, text_and_media, text_of
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
@@ -151,14 +151,14 @@ def _logged(value: Any, where: str) -> Logged:
 def _reply(record: _Record) -> list[Part]:
     """Return the response as the model wrote it: `response` is converted where calls stand in the text."""
     for choice in record.raw_choices:
-        text, _ = text_and_media(under(choice, "message", "content"), IMAGE_TOKENS["openai"])
+        text = text_of(under(choice, "message", "content"))
         if "<function=" in text:
             return _text_call_parts(text)
     return record.response.parts()
 
 
 def _add_text_message(request: Caught, message: Message) -> None:
-    text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+    text, media = text_and_media(message.content)
     result = re.match(r"EXECUTION RESULT of \[([^\]]*)\]:", text)
     if message.role == "assistant":
         request.response(_text_call_parts(text))
