@@ -20,7 +20,7 @@ import msgspec
 from ctxsim.readers.assembly import Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply, written_arguments
 from ctxsim.readers.assembly.conversations import trial_name
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
 from ctxsim.transcript import Transcript
 
 NAME = "tau2-bench"
@@ -79,8 +79,7 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     if info.policy and not assembly.tools:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
     greeting: list[Part] = []
-    for number, value in enumerate(simulation.messages):
-        message = convert(value, _Message, f"{where} message {number}")
+    for number, message in enumerate(convert_all(simulation.messages, _Message, f"{where} message")):
         text, media = text_and_media(message.content)
         match message.role:
             case "assistant" if number == 0 and message.usage is None and not message.tool_calls:

@@ -106,8 +106,12 @@ class OfTranscript(msgspec.Struct, omit_defaults=True):
     compactions: tuple[Compaction, ...] = ()
     cleared: tuple[tuple[int, int], ...] = ()
     project: str = ""
-    agent_version: str = ""
+    version: str = field(default="", name="agent_version")
     beside: tuple[Call, ...] = ()
+
+
+SAME = [name for name in OfTranscript.__struct_fields__ if name not in ("head_recorded", "hidden")]
+"""Fields that a transcript has too."""
 
 
 class OfStep(msgspec.Struct, omit_defaults=True):
@@ -309,10 +313,8 @@ def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory
     if not ours(trajectory.extra):
         return made
     held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")
-    names = ("format", "notes", "needles", "compactions", "cleared", "project", "beside")
-    fields = {name: getattr(held_whole, name) for name in names} | {"version": held_whole.agent_version}
     head = msgspec.structs.replace(made.head, recorded=held_whole.head_recorded, hidden=held_whole.hidden)
-    whole = msgspec.structs.replace(made, head=head, **fields)
+    whole = msgspec.structs.replace(made, head=head, **{name: getattr(held_whole, name) for name in SAME})
     if found := problems(whole):
         note = f"what ctxsim had written beside the steps no longer fits them ({found[0]}): left out"
         return msgspec.structs.replace(made, notes=(*made.notes, note))

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.formats.atif import BOUNDARY, OURS, VERSION, OfCall, OfResult, OfStep, OfTranscript
+from ctxsim.readers.formats.atif import BOUNDARY, OURS, SAME, VERSION, OfCall, OfResult, OfStep, OfTranscript
 from ctxsim.readers.source import compact_json, decoded, time_s
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
@@ -100,11 +100,8 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
         "name": transcript.format or OURS, "version": "unknown", "model_name": model or None,
         "tool_definitions": tools or None, "extra": {OURS: {"tools": as_written}} if as_written else None,
     }  # fmt: skip
-    held = OfTranscript(
-        transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
-        transcript.needles, transcript.compactions, transcript.cleared, transcript.project, transcript.version,
-        transcript.beside,
-    )  # fmt: skip
+    same = {name: getattr(transcript, name) for name in SAME}
+    held = OfTranscript(**same, head_recorded=transcript.head.recorded, hidden=transcript.head.hidden)
     name = transcript.name
     before: Json = {"schema_version": VERSION, "session_id": name, "trajectory_id": name, "agent": _known(agent)}
     after: Json = {"extra": {OURS: msgspec.to_builtins(held) | {"version": 1}}}

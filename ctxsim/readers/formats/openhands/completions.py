@@ -26,7 +26,7 @@ from ctxsim.readers.assembly import Part, text_and_media, text_of
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, under
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-completions"
@@ -132,9 +132,7 @@ def _logged(value: Any, where: str) -> Logged:
     record = convert(value, _Record, where)
     request = Caught()
     as_text = record.raw_messages is not None
-    for number, entry in enumerate(record.messages):
-        place = f"{where} message {number}"
-        message = convert(entry, Message, place)
+    for message in convert_all(record.messages, Message, f"{where} message"):
         if as_text and message.role in ("user", "assistant"):
             _add_text_message(request, message)
         else:
