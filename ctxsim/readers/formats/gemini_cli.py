@@ -77,13 +77,11 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a session."""
-    recording = _Recording()
-    notes: list[str] = []
-    for record in sample.all(notes):
+    assembly = Assembly(source.name, NAME)
+    recording = _Recording(assembly.left_out)
+    for record in sample.all(assembly.notes):
         recording.add(record.value, record.where)
-    assembly = Assembly(source.name, NAME, _parent(source, recording.header))
-    assembly.notes += notes
-    assembly.left_out = recording.left_out
+    assembly.parent = _parent(source, recording.header)
     conversation = _Conversation(assembly)
     for place in recording.messages.values():
         conversation.add(place)
@@ -100,15 +98,14 @@ def _parent(source: Source, header: dict[str, Any]) -> str | None:
     return next(of_session, folder.name)
 
 
-class _Recording:
+class _Recording(msgspec.Struct):
     """The messages of a session by id, as its updates leave them."""
 
-    def __init__(self) -> None:
-        self.header: dict[str, Any] = {}
-        self.messages: dict[str, _Place] = {}
-        self.left_out: Frequencies[str] = Frequencies()
-        self._gone: set[str] = set()
-        self._rewritten: dict[str, list[str]] = {}
+    left_out: Frequencies[str]
+    header: dict[str, Any] = {}
+    messages: dict[str, _Place] = {}
+    _gone: set[str] = set()
+    _rewritten: dict[str, list[str]] = {}
 
     def add(self, value: Any, where: str) -> None:
         """Add a header, a message, which replaces an earlier one of its id, or an update."""
@@ -176,13 +173,12 @@ def _outputs(message: Any) -> list[str]:
     ]
 
 
-class _Conversation:
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-        self._response: _Message | None = None
-        self._where = ""
-        self._notice = False
-        self._comparable = True
+class _Conversation(msgspec.Struct):
+    assembly: Assembly
+    _response: _Message | None = None
+    _where: str = ""
+    _notice: bool = False
+    _comparable: bool = True
 
     def add(self, place: _Place) -> None:
         if place.mark:

@@ -162,11 +162,10 @@ def _time_s(entry: _Entry) -> float | None:
     return (time_s(entry.message.timestamp) if entry.message else None) or time_s(entry.timestamp)
 
 
-class _Conversation:
-    def __init__(self, assembly: Assembly, answered: set[str | None]) -> None:
-        self.answered = answered
-        self.assembly = assembly
-        self.model = ""
+class _Conversation(msgspec.Struct):
+    assembly: Assembly
+    answered: set[str | None]
+    model: str = ""
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.

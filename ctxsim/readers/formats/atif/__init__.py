@@ -189,13 +189,12 @@ def _one(found: tuple[str, str, Any, str | None]) -> Transcript:
     return _completed(assembly.finished(), reading, trajectory, where)
 
 
-class _Reading:
+class _Reading(msgspec.Struct):
     """The part of a trajectory that has been read; `ids` are call ids that ATIF could not hold, by place."""
 
-    def __init__(self, assembly: Assembly, model: str) -> None:
-        self.assembly = assembly
-        self.model = model
-        self.ids: dict[int, str] = {}
+    assembly: Assembly
+    model: str
+    ids: dict[int, str] = {}
 
     def step(self, step: Step, where: str) -> None:
         held = convert(ours(step.extra), OfStep, f"{where} extra")

@@ -130,12 +130,11 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
     return reading.assembly.finished()
 
 
-class _Reading:
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-        # Old results that are cleared at some time: a heap of (time, place) to come, and the places done.
-        self.to_clear: list[tuple[float, int]] = []
-        self.cleared: set[int] = set()
+class _Reading(msgspec.Struct):
+    assembly: Assembly
+    # Old results that are cleared at some time: a heap of (time, place) to come, and the places done.
+    to_clear: list[tuple[float, int]] = []
+    cleared: set[int] = set()
 
     def inherited(self, forked_s: float) -> None:
         """End what a fork has copied. Results that were cleared before the fork are gone from its history."""
