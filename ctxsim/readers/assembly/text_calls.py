@@ -54,12 +54,11 @@ class Described(msgspec.Struct):
     instance_cost: Any = field(default=None, name="info.model_stats.instance_cost")
 
 
-class Run:
+class Run(msgspec.Struct):
     """Adds a run's messages to a transcript; knows whether the next user message answers a command."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-        self._awaiting = ""
+    assembly: Assembly
+    _awaiting: str = ""
 
     def awaits(self, parts: Iterable[Part]) -> None:
         """Take the next user message as the observation of the first call among these parts, if there is one."""

@@ -85,20 +85,18 @@ class _ShellState(msgspec.Struct):
     exit_code: int = -1
 
 
-class Agent:
+class Agent(msgspec.Struct):
     """Turns the events of one agent into its transcript."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-        self._responses: set[str] = set()
-        self._calls: set[str] = set()
-        self._by_user: set[int | None] = set()
-        self._forgotten: set[int] = set()
-        self._event_of: list[int | None] = []
-        self._spent: tuple[float, ...] = (0, 0, 0, 0, 0.0)
-        self._model = ""
-        self._agent_spoke = True
-        self._counts = assembly.counts
+    assembly: Assembly
+    _responses: set[str] = set()
+    _calls: set[str] = set()
+    _by_user: set[int | None] = set()
+    _forgotten: set[int] = set()
+    _event_of: list[int | None] = []
+    _spent: tuple[float, ...] = (0, 0, 0, 0, 0.0)
+    _model: str = ""
+    _agent_spoke: bool = True
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
         """Add an event; `fields` are its own, its arguments and its extras. Raises InputError."""
@@ -170,9 +168,9 @@ class Agent:
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
         unknown = "" if event.prompt else ": their usage is unknown"
         if action == "message":
-            self._counts[f"message(s) of the agent without the model's response{unknown}"] += 1
+            self.assembly.counts[f"message(s) of the agent without the model's response{unknown}"] += 1
             return [Part("assistant", text_of(fields.get("content")))]
-        self._counts[f"response(s) rebuilt from thought and arguments, not to the letter{unknown}"] += 1
+        self.assembly.counts[f"response(s) rebuilt from thought and arguments, not to the letter{unknown}"] += 1
         arguments = {
             key: value
             for key, value in (event.args or fields).items()
@@ -195,13 +193,14 @@ class Agent:
             self.assembly.result(text, event.call_id, kind, media)
 
     def _shown(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> tuple[str, tuple[Media, ...]]:
+        counts = self.assembly.counts
         text, media = text_and_media(event.content)
         match kind:
             case "run" if isinstance(fields.get("metadata"), dict):
-                self._counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1
+                counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1
                 text = _shell_text(text, convert(fields["metadata"], _ShellState, where))
             case "run":
-                self._counts["command result(s) as recorded, without the line on the exit code that was sent"] += 1
+                counts["command result(s) as recorded, without the line on the exit code that was sent"] += 1
             case "edit" if fields.get("formatted_output_and_error"):
                 text = str(fields["formatted_output_and_error"])
             case "error":
@@ -209,7 +208,7 @@ class Agent:
             case "user_rejected":
                 text += "\n[Last action has been rejected by the user]"
             case "browse" | "browse_interactive":
-                self._counts["web page(s) as recorded: the text that was sent may differ"] += 1
+                counts["web page(s) as recorded: the text that was sent may differ"] += 1
         return text, media
 
 
