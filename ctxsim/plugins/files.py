@@ -177,7 +177,9 @@ def load_file(kind: str, path: str) -> ModuleType:
 
 
 def user_file(kind: str, path: str, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
-    """Return the contents of a file of that `kind`, which a label or an option names. Raises LabelError."""
+    """Return the contents of a file that a label or an option names. Errors call the file by its `kind`. Raises
+    LabelError if it doesn't exist.
+    """
     if path not in _given:
         if not Path(path).is_file():
             raise LabelError(f"no {kind} file {path}")

@@ -41,7 +41,10 @@ def _read(source: Source) -> Iterator[Transcript]:
 
 
 def read(path: str) -> Iterator[Transcript]:
-    """Yield the transcripts of a file, a folder (its other files are skipped) or standard input. Raises InputError."""
+    """Yield the transcripts of a file, a folder or standard input, in order. A folder's other files are skipped.
+
+    Raises InputError.
+    """
     for source in sources(path):
         try:
             yield from read_source(source)

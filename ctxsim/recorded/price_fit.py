@@ -24,7 +24,9 @@ ENOUGH_CALLS = 6
 
 
 def charged(transcript: Transcript) -> list[Usage]:
-    """Return the usage of the calls to the transcript's model whose cost and cache reads the log states."""
+    """Return the recorded usage of the calls to the transcript's model whose cost the log states, and what of them was
+    read from a cache.
+    """
     own = ("", transcript.model)
     usages = (call.usage for call in transcript.calls if call.usage is not None and call.model in own)
     return [usage for usage in usages if usage.cost_usd and usage.cache_read_tokens is not None]

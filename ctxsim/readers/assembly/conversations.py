@@ -36,7 +36,10 @@ def message_list(value: Any) -> list[Any]:
 def conversations(
     source: Source, sample: Sample, one_per_line: bool, read: Callable[[Conversation], Transcript]
 ) -> Iterator[Transcript]:
-    """Yield what `read` makes of each conversation, as `each` does. JSONL is one, or has one a line."""
+    """Yield the transcripts that `read` makes of a source's conversations, as `each` does.
+
+    JSONL has one conversation a line, or is one, with a message a line.
+    """
     notes: list[str] = []
     yield from each(source.name, listed(source, sample, one_per_line, notes), read, notes)
 
