@@ -141,6 +141,11 @@ def test_many_items_are_edited_as_one_by_one() -> None:
             edit([*many, 77], "r")
 
 
+def test_one_half_of_many_items_leaves_the_other() -> None:
+    whole = View(Sizes(lambda item: 1)).grow([Item("user", place, place, "x") for place in range(18)])
+    assert places(whole.drop(range(9), "r")) == [*range(9, 18)]
+
+
 def test_a_rewrite_is_written_down_and_equal_texts_are_no_edit() -> None:
     whole = view()
     made = whole.rewrite({5: "b", 0: "text 0", 4: "a!"}, "shorter")

@@ -123,6 +123,7 @@ def test_what_is_no_size_of_a_head_a_picture_or_a_compaction() -> None:
         # A prompt that holds what was cached, exactly, and one that can't.
         (of_prompt(23, 7, 20, 3, 5, 2), Usage(23, 7, 20, 3, 5, 2.0)),
         (of_prompt(22, 7, 20, 3), Usage(45, 7, 20, 3)),
+        (of_prompt(0, 7, 20, 3), Usage(23, 7, 20, 3)),
         (of_prompt(22, None, None, None), Usage(22, None, None, None)),
         # Gemini's output is without thoughts.
         (with_thoughts(9, 5, 4, 3), Usage(9, 8, 4, None, 3)),

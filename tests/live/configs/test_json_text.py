@@ -23,6 +23,7 @@ from ctxsim.live.configs.json_text import edited
         ('{"a":12,"b":[1,34]}', ("b", 1), 5, '{"a":12,"b":[1,5]}'),
         # A new key on one line, with the tables on the way to it.
         ('{"a": 1}', ("ß",), 2, '{"ß": 2, "a": 1}'), ('{"a": 1}', ("b", "c", "d"), 2, '{"b": {"c": {"d": 2}}, "a": 1}'),
+        ('{"a": [\n1]}', ("b",), 2, '{"b": 2, "a": [\n1]}'),
         # On a line of its own, indented as the others are, by blanks or tabs.
         ('{\n "a": 1\n}', ("b", "c"), 2, '{\n "b": {\n  "c": 2\n },\n "a": 1\n}'),
         ('{\n\t"a": 1\n}', ("b", "c"), 2, '{\n\t"b": {\n\t\t"c": 2\n\t},\n\t"a": 1\n}'),
