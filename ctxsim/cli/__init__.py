@@ -178,15 +178,13 @@ def main() -> None:
     """Run this process's command line and end with its status."""
     # After SIGTERM, the command still removes its unfinished files and its worker processes, if it has the time.
     signal.signal(signal.SIGTERM, _stop)
-    if os.name == "posix":
-        from ctxsim.safety.processes import end_soon
+    from ctxsim.safety.processes import collect_rarely, end_soon
 
+    if os.name == "posix":
         end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Modules and rows live until the end, and few objects form cycles: a collection at every 700th object takes a
-    # fifteenth of a bench's time. A threshold of 100,000 takes no less time than this one, and 50 MiB more memory.
-    gc.set_threshold(10_000, 10, 10)
+    collect_rarely()
     try:
         status = run()
     except Stopped:

@@ -160,7 +160,7 @@ def tell_keys(info: RunInfo) -> None:
 
 def tell_what_was_left_out(info: RunInfo) -> int:
     """Print what was left out and why, damaged lines first; return the number of failures."""
-    notes = sorted((note for source in info.inputs for note in source.notes), key=lambda note: SKIPPED not in note)
+    notes = sorted((one for source in info.inputs for one in source.notes), key=lambda one: SKIPPED not in one)
     errors = [source.error for source in info.inputs if source.error]
     if notes:
         shown = len(notes) if loudness() == "verbose" else NOTES_SHOWN

@@ -2,8 +2,8 @@
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -123,16 +123,13 @@ class Registry(Generic[T]):
     def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
         classes: dict[str, type[T]] = {}
         broken: dict[str, str] = {}
-        places: list[tuple[str | EntryPoint, str]] = [*self._modules.items()]
-        for at, name in (*places, *((point, point.name) for point in self._installed)):
-            try:
-                own = [self._load(at)] if isinstance(at, EntryPoint) else self._defined_in(loaded(self.kind, name, at))
-            # An installed package that fails must not disable the others.
-            except LabelError as error:
-                broken[name] = str(error)
-                continue
-            for cls in own:
-                self._add(cls, classes, broken)
+        for module, name in self._modules.items():
+            with _told_in(broken, name):
+                for cls in self._defined_in(loaded(self.kind, name, module)):
+                    self._add(cls, classes, broken)
+        for point in self._installed:
+            with _told_in(broken, point.name):
+                self._add(self._load(point), classes, broken)
         return classes, broken
 
     @property
@@ -249,6 +246,15 @@ def loaded(kind: str, name: str, where: str, load: Callable[[], Any] | None = No
     except (Exception, SystemExit) as error:
         told = f"{type(error).__name__}: {one_line(str(error))}"
         raise LabelError(f"installed {kind} {name} ({where}): {told}; mend or remove it") from error
+
+
+@contextmanager
+def _told_in(broken: dict[str, str], name: str) -> Iterator[None]:
+    """Add a LabelError to `broken`: an installed package that fails must not disable the others."""
+    try:
+        yield
+    except LabelError as error:
+        broken[name] = str(error)
 
 
 def _held(names: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.source import Source
-from ctxsim.safety.processes import end_with, safe_path, said_of_path
+from ctxsim.safety.processes import collect_rarely, end_with, safe_path, said_of_path
 
 BYTES_EACH, MOST = 4_000_000, 8
 """Bytes of recordings that are worth a process, which takes half a second to start; and most processes by default."""
@@ -108,8 +108,8 @@ def _begin(parent: int, words: Connection | None, said: str | None, began: Any) 
     began.value = 1
     said_of_path(said)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As in the command itself: few objects are in reference cycles, and none need be collected at the end.
-    gc.set_threshold(10_000, 10, 10)
+    # As in the command itself; and nothing need be collected at the end.
+    collect_rarely()
     atexit.register(gc.freeze)
     end_with(parent)
 

@@ -162,6 +162,9 @@ def test_how_often_ranges_held_by_horizon(drawn: list[Any]) -> None:
              *tried(50, 50, False)]  # fmt: skip
     assert usd_plots.plot_calibration(Path("c.png"), cases) == Path("c.png")
     [axes] = drawn[0].axes
+    assert [one.get_text() for one in drawn[0].texts] == [
+        "How often ranges of the next sessions held", "Each forecast was made from the sessions before it."
+    ]  # fmt: skip
     lines = [(line.get_label(), list(line.get_xdata()), list(line.get_ydata()), line.get_marker())
              for line in axes.lines]  # fmt: skip
     assert lines[0][1:3] == ([40, 100], [40, 100])

@@ -35,11 +35,8 @@ class Moments:
         stated = [link.retries for link in self.links if link.retries is not None]
         self.retries = max(stated, default=RETRIES)
         """How often a refused request is sent again."""
-        self._limiting, self._learning = (
-            [link for link in self.links if getattr(type(link), moment) is not getattr(Policy, moment)]
-            for moment in ("on_tool_result", "after_call")
-        )
-        """The policies that do anything when a result joins, and after a call."""
+        self._limiting = [link for link in self.links if _acts(link, "on_tool_result")]
+        self._learning = [link for link in self.links if _acts(link, "after_call")]
         self.view = View(sees.sizes)
         self._edited = edited
         self.tally = Tally()
@@ -185,8 +182,13 @@ def _must(link: Policy, moment: str, what: str, kind: Any, found: object) -> Non
         raise ContractError(f"{link.label}: {moment} must {what}, not {type(found).__name__}")
 
 
+def _acts(link: Policy, moment: str) -> bool:
+    """Whether a policy does anything at a moment: its method is a replacement of the base class's."""
+    return getattr(getattr(link, moment), "__func__", None) is not getattr(Policy, moment)
+
+
 def _threshold(link: Policy) -> float | None:
-    if type(link).threshold is Policy.threshold:
+    if not _acts(link, "threshold"):
         return None
     limit: float | None = guarded(link, "threshold")
     _must(link, "threshold", "return a number or None", (int, float, type(None)), limit)

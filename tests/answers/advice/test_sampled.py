@@ -88,7 +88,8 @@ def test_amounts_of_a_sample_are_those_of_its_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("value", "text"), [
     (0.0, "0"), (0.00412, "0.0041"), (0.00999, "0.0100"), (0.01, "0.010"), (0.4782, "0.478"), (4.057, "4.06"),
-    (9.9994, "10.00"), (99.994, "99.99"), (100.0, "100"), (100.4, "100"), (41_234.0, "41,234"),
+    (0.9994, "0.999"), (1.0, "1.00"), (9.9994, "10.00"), (10.0, "10.00"),
+    (99.994, "99.99"), (100.0, "100"), (100.4, "100"), (41_234.0, "41,234"),
 ])  # fmt: skip
 def test_dollars_have_as_few_digits_as_say_something(value: float, text: str) -> None:
     assert usd(value) == text

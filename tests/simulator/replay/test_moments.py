@@ -47,6 +47,29 @@ def test_the_place_stands_behind_a_message_however_long() -> None:
         run_class(Wordy, conversation("a"))
 
 
+def test_an_object_may_have_moments_of_its_own() -> None:
+    heard: list[str] = []
+
+    @dataclass
+    class Late(Policy):
+        def start(self) -> None:
+            self.after_call = self._after  # type: ignore[method-assign]
+            self.on_tool_result = self._short  # type: ignore[method-assign]
+            self.threshold = lambda: 7.0  # type: ignore[method-assign]
+
+        def _after(self, view: View, usage: Usage) -> View:
+            heard.append("after")
+            return view
+
+        def _short(self, item: Item) -> Item:
+            return item.with_text("short")
+
+    sent = run_class(Late, conversation("a", "b"))
+    assert heard == ["after"] * len(sent)
+    assert [item.text for item in sent[-1].view.results] == ["short"] * 2
+    assert sent[0].tally.believed is not None and sent[0].tally.believed[1] == 7.0
+
+
 def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
     task, thought, said = (
         Item("user", 0, 0, "Go."), Item("reasoning", 1, 1, "Well."), Item("assistant", 2, 1, "Done."),
