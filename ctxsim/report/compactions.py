@@ -111,9 +111,9 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again "
-            f"before it was used. Your own share needs {FEWEST} compactions with readable history and summary, not "
-            f"{len(known)}."
+            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of the identifiers that compactions lost and later "
+            "calls used had appeared again in a tool result before this use. Your own share needs "
+            f"{FEWEST} compactions whose history and summary can be read; here are {len(known)}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}

@@ -129,8 +129,9 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
         "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
     ]
     assert list(again_lines([*rows[:9], row("unreadable", lost_used=None)])) == [
-        "In other recordings, 20% to 85% of what was lost and used later had come again before it was used. Your "
-        "own share needs 10 compactions with readable history and summary, not 9."
+        "In other recordings, 20% to 85% of the identifiers that compactions lost and later calls used had appeared "
+        "again in a tool result before this use. Your own share needs 10 compactions whose history and summary can be "
+        "read; here are 9."
     ]
 
 
