@@ -10,7 +10,7 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.readers.paths import sources
 from ctxsim.readers.reader import FolderReader, Reader, load_reader, registered_formats
 from ctxsim.readers.source import Sample, Source
-from ctxsim.readers.source.values import json_document
+from ctxsim.readers.source.values import json_document, strings
 from ctxsim.transcript import Transcript, problems
 
 SAID = frozenset(
@@ -104,7 +104,7 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
     # Most texts equal a whole text in `held`: the substring search for the others is slow.
     texts = "\n".join(held)
     lost = Frequencies[str]()
-    for key, text in (pair for value in values for pair in _strings(value)):
+    for key, text in (pair for value in values for pair in strings(value)):
         if key in SAID and len(text) >= SHORTEST and text not in held and text not in texts:
             lost[key] += len(text)
     for key, characters in lost.most_common(5):
@@ -112,17 +112,6 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
     calls = (call for one in transcripts for call in (*one.calls, *one.beside))
     if any(name.encode() in data for name in USED) and not any(call.usage for call in calls):
         yield "the file holds usage, and no call has any"
-
-
-def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            yield from _strings(one, name)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one, key)
 
 
 def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:

@@ -178,6 +178,18 @@ def objects(value: Any, *keys: str) -> list[dict[str, Any]]:
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
+def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each text in nested objects and lists, after the name of the innermost field that holds it."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from strings(one, name)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from strings(one, key)
+
+
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or seconds or milliseconds since 1970, as epoch seconds; None if it is neither.
 

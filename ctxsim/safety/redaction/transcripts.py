@@ -1,11 +1,12 @@
 """Redaction of whole transcripts: likely keys, account names and e-mail addresses. Every text keeps its length."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from ctxsim.readers.source.values import strings
 from ctxsim.safety.redaction import people
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines, with_keys
 from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
@@ -35,7 +36,7 @@ class Redaction:
     def transcript(self, transcript: Transcript) -> Transcript:
         """Return a transcript with stand-ins in every text, name and note; lengths and all else are the same."""
         values = msgspec.to_builtins(transcript)
-        texts = list(dict.fromkeys(_strings(values)))
+        texts = list(dict.fromkeys(text for _, text in strings(values)))
         keys = {text[one.start : one.end] for text in texts for one in likely_keys(text)}
         names = {name for text in texts for name in people.told_names(text)}
         self._stand_ins.avoid(names)
@@ -117,11 +118,3 @@ class Redaction:
 def _alike(one: str, other: str) -> int:
     """Return how many characters two texts have in common at their beginnings."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one)
