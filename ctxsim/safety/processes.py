@@ -72,7 +72,7 @@ def said_of_path(said: str | None) -> None:
         os.environ[SAFE_PATH] = said
 
 
-def end_with(parent: int, status: int = 1) -> None:
+def end_with(parent: int) -> None:
     """End this process when its parent ends, even if the parent is killed and can't notify it.
 
     Rule: on Linux PR_SET_PDEATHSIG of prctl(2), and everywhere a thread that looks up the parent's id twice a second.
@@ -82,14 +82,14 @@ def end_with(parent: int, status: int = 1) -> None:
 
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(status)
-    threading.Thread(target=_ask, args=(parent, status), daemon=True).start()
+        os._exit(1)
+    threading.Thread(target=_ask, args=(parent,), daemon=True).start()
 
 
-def _ask(parent: int, status: int) -> None:
+def _ask(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_PARENT_ASKED_S)
-    os._exit(status)
+    os._exit(1)
 
 
 def end_soon(grace_s: float) -> None:
