@@ -132,7 +132,7 @@ class Session:
         matched = self._history.match(asked.items, step) if kind == "main" else None
         if matched is not None:
             self._held = _places(matched)
-        tokens, refusal = self._judge(asked, digest, step)
+        tokens, refusal = self._judge(llm, asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:
             return served
@@ -140,7 +140,7 @@ class Session:
             reply, unused = self._play(asked)
         else:
             reply, unused = self._reply(asked, self._help(asked, helper.answer if helper else "{summary}")), ""
-        served = self._billed(served, reply, unused)
+        served = self._billed(llm, served, reply, unused)
         if served.reply and not served.reply.broken:
             self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
             if api == "responses":
@@ -182,9 +182,8 @@ class Session:
             self._llm = Kernel(self._provider, self._counter, asked.head, Frames(self._provider, self._counter))
         return self._llm
 
-    def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
+    def _judge(self, llm: Kernel, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
         """Return a request's tokens, and its refusal; None if it is accepted."""
-        llm = self._llm_for(asked)
         if step > len(self._script.steps) + MOST_PAST:
             return 0, Refusal("invalid", f"{OVER} So it was said {MOST_PAST} times.")
         llm.begin(_leg(asked.head, self.step * self._provider.pace_s, 0))
@@ -210,12 +209,11 @@ class Session:
             return tokens, _rate_limit(verdict.wait_s)
         return tokens, None
 
-    def _billed(self, served: Served, reply: Reply, unused: str) -> Served:
+    def _billed(self, llm: Kernel, served: Served, reply: Reply, unused: str) -> Served:
         """Return `served` with its reply, whose usage follows the cache and the faults, and its cost in dollars."""
-        assert self._llm is not None  # judged before
         texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
         output = sum(map(self._counter.text, texts))
-        bill = self._llm.bill(_leg(self._llm.request.head, self._llm.now_s, output))
+        bill = llm.bill(_leg(llm.request.head, llm.now_s, output))
         split = bill.split
         if self._faults.usage is not None:
             counts, factor = (served.tokens, output, split.read, split.write), self._provider.usage_factor
