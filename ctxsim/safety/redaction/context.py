@@ -17,23 +17,18 @@ KINDS = PASSWORD, SECRET, HEADER, COOKIE, ADDRESS, HOOK, OPTION = tuple(one["kin
 
 class _Rule(NamedTuple):
     kind: str
-    needles: tuple[str, ...]
     pattern: re.Pattern[str]
     least: int
 
-
-_RULES = tuple(
-    _Rule(one["kind"], tuple(one["needles"]), compiled(one["pattern"]), one["least"]) for one in TABLE["secrets"]
-)
 
 _LONG = 400
 """A match of more characters isn't searched again by the same rule, which bounds the time."""
 
 _BY_FOUR: dict[int, list[_Rule]] = {}
-for _one in _RULES:
-    for _needle in _one.needles:
-        _known = _BY_FOUR.setdefault(int.from_bytes(_needle[:4].encode(), "little"), [])
-        _known += [] if _one in _known else [_one]
+for _one in TABLE["secrets"]:
+    _rule = _Rule(_one["kind"], compiled(_one["pattern"]), _one["least"])
+    for _four in {needle[:4] for needle in _one["needles"]}:
+        _BY_FOUR.setdefault(int.from_bytes(_four.encode(), "little"), []).append(_rule)
 _FOURS = np.array(sorted(_BY_FOUR), np.uint32)
 _TWOS = np.zeros(1 << 16, np.bool_)
 _TWOS[_FOURS & 0xFFFF] = True
