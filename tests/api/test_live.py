@@ -112,6 +112,8 @@ def test_a_fault_is_at_a_step_of_the_longest_conversation() -> None:
         room.faults_of(("429@1", "stream-error@4"), [short, long])
     with pytest.raises(LabelError, match="fault at step 3: there are 2 steps"):
         room.faults_of(("429@3",), [short])
+    with pytest.raises(LabelError, match="fault at step 1: there are 0 steps"):
+        room.faults_of(("429@1",), [])
 
 
 def test_an_agent_or_a_command_is_named_and_not_both() -> None:

@@ -226,6 +226,8 @@ def test_a_pattern_matches_files_whatever_their_names_mean(tmp_path: Path, monke
         Path(name).mkdir()
         Path(name, "a.jsonl").write_text(name)
     assert sorted(source.content().decode() for source in sources("*")) == names
+    put(Path("-", "deeper", "still", "b.jsonl"), "b")
+    assert [source.content() for source in sources("**/b.jsonl")] == [b"b"]
 
 
 def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:

@@ -193,6 +193,12 @@ def test_a_vendors_tool_prompt_is_that_of_the_model() -> None:
     assert [framing.of_tools(model) for model in ("claude-3-opus", "claude-9", "gpt-5", "source")] == [300, 346, 0, 0]
 
 
+def test_framing_differs_by_model() -> None:
+    framing = Framing(message=3, call=7, by_model={"gpt-5*": {"message": 5, "source": "a page"}})
+    newer = framing.of("gpt-5.1")
+    assert (newer.message, newer.call) == (5, 7) and framing.of("gpt-4o") is framing
+
+
 def test_a_vendor_is_shipped_a_file_or_in_the_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     own = tmp_path / "ctxsim" / "vendors" / "ours.toml"
