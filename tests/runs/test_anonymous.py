@@ -117,6 +117,16 @@ def test_a_key_in_the_name_of_a_project_is_marked_too() -> None:
     assert clean["project"].startswith("/home/[redacted: Anthropic key] ")
 
 
+def test_a_key_in_the_name_of_a_transcript_or_of_its_parent_is_marked_in_all_rows() -> None:
+    was = rows("keep-all")
+    for changes in ({"transcript": f"a {SECRET}"}, {"parent": f"a {SECRET}"}):
+        clean = without_secrets(msgspec.structs.replace(was, **changes), Secrets([]))
+        (name,) = changes
+        marked = f"a [redacted: Anthropic key] {hashed(changes[name])[:8]}"
+        assert getattr(clean, name) == marked
+        assert {row["transcript"] for row in table(clean, "calls")} == {marked if name == "transcript" else "mine"}
+
+
 def test_what_is_sent_of_ctxsims_own_policies_is_replayed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     one = AsSent(chat(TASK, ASK, ("tool_result", "a"), ("assistant", "b")), Provider())
     assert [sent.call for sent in sent_of(one, open_policy("mask"))] == [1, 2]
