@@ -102,6 +102,10 @@ def test_another_model_stands_last_and_in_no_sum() -> None:
     assert found.savings[-1].name == "x-cheap for most" and found.savings[-1].how == "/model x-cheap"
     # 11,000 + 1,600 and two answers of 500, at a tenth of the price.
     assert found.savings[-1].usd == pytest.approx(0.9 * 13_600)
+    # Beside it another change: that one alone is no sum either.
+    paused = response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0)
+    found = smaller(bill(FIRST, cheap, paused), PRICES)
+    assert [one.name for one in found.savings] == ["pauses within the cache's life", "x-cheap for most"]
     assert found.together is None
 
 
