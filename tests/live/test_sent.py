@@ -58,6 +58,8 @@ def test_of_several_texts_of_its_own_the_longest_is_the_summary() -> None:
         ("note", "short", ()), ("summary", "as long as it gets", (1, 2)), ("note", "again", ()),
     ]  # fmt: skip
     assert [edit.reason for edit in made.edits] == [NOT_SENT, NOT_SENT, NEW, NEW, SENT_TWICE]
+    # Where all left, it stands for the first item too.
+    assert [item.sources for item in as_sent(view(), own[:1])] == [(0, 1, 2)]
     # Where nothing left, all of them are notes.
     made = as_sent(view(), [*KEPT, *own])
     assert [(item.kind, item.at) for item in made if item.synthetic] == [("note", 3)] * 3
