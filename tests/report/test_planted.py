@@ -47,6 +47,10 @@ def test_facts_of_rounds_are_told_by_round_by_when_they_were_told_and_by_kind() 
         {"policy": "B", "name": "100%", "path": "0%", "stale": "1"},
     ]
     assert "stale" not in text_rows(planted.needle_sheets(run(LOOKS.assign(stale=0)))[1])[0]
+    # Of twelve looks those as told and after the 1st, 2nd, 5th and 10th round are shown.
+    many = pandas.concat(LOOKS[LOOKS.call == 3].assign(call=call) for call in range(12))
+    shown = [name for name in text_rows(planted.needle_sheets(run(many))[0])[0] if name.startswith("rd")]
+    assert shown == ["rd 1", "rd 2", "rd 5", "rd 10"]
 
 
 def test_facts_are_told_by_rule_place_and_age() -> None:
