@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import msgspec
 import pytest
@@ -33,5 +34,7 @@ def test_turns_repeat_and_images_count() -> None:
     found = made(turns=[{"calls": 1, "results": [10], "image_tokens": 700}], repeat=4)
     results = [item for item in found.items if item.kind == "tool_result"]
     assert [item.media[0].tokens for item in results] == [700] * 4
-    tasks = [item.text.partition(",")[0] for item in found.items if item.kind == "user"]
-    assert tasks == ["Task 1", "Task 2", "Task 3", "Task 4"]
+    tasks = [item.text for item in found.items if item.kind == "user"]
+    assert len(tasks) == 4
+    for number, text in enumerate(tasks, 1):
+        assert re.match(rf"Task {number}, filed as (NV|QT|RS)-[0-9a-f]{{6}}\. ", text)

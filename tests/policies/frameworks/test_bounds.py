@@ -224,6 +224,7 @@ def test_what_is_sent(label: str, steps: str, expected: str) -> None:
         ("strands-sliding:pin_first=1,window_size={}", "u1 c1 c1 s1", "2:refused 3:a(cd 4:a(cd 5:refused 6:a(cd"),
         ("strands-summarizing:preserve_recent_messages={}", "u1 c1 c1 s1 u1",
          "0:S(cde 1:S(cde 2:S(cde 3:S(cde 4:S(cde 5:S(cde 6:S(b(cde 7:refused"),
+        ("strands-summarizing:preserve_recent_messages={}", "u1", "0:S 1:refused"),
         ("strands-summarizing:preserve_recent_messages=1,summary_ratio={}", "u1 c1 c1 s1 u1",
          "0:S(b(cde 0.1:S(b(cde 0.29:S(cde 0.5:S(cde 0.8:Sde 1:Sde"),
         # At least a tenth of twenty messages.

@@ -88,7 +88,7 @@ def test_attributes_tell_what_the_bodies_beside_them_tell(tmp_path: Path, name: 
 
 def test_an_agent_inside_an_agent_is_a_child() -> None:
     outer, inner = all_of(SPANS / "oi-sub.jsonl", "opentelemetry")
-    assert (outer.parent, inner.parent) == (None, outer.name)
+    assert (outer.parent, inner.parent, inner.name) == (None, outer.name, f"{outer.name}#agent-1")
     assert (outer.head.system, inner.head.system) == ("Be brief.", "Help.")
     assert (len(outer.calls), len(inner.calls)) == (1, 2)
 

@@ -98,6 +98,18 @@ def test_roles_of_its_own_and_commands_in_fenced_blocks(tmp_path: Path) -> None:
     assert found.notes == ("2 call(s) that stand in the text: the message after each is taken as its result",)
 
 
+def test_only_a_call_in_a_text_waits_for_the_next_message(tmp_path: Path) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    chat = [
+        {"role": "user", "content": "Any mail?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "user", "content": "Stop."},
+        {"role": "assistant", "content": "Stopped."},
+    ]
+    (found,) = all_of(table(tmp_path / "t.parquet", {"messages": [chat]}))
+    assert ("user", "", "Stop.") in called(found)
+
+
 def test_code_blocks_in_a_chat_are_no_commands(tmp_path: Path) -> None:
     chat = [
         {"role": "human", "text": "How do I list mail?"},
