@@ -52,12 +52,7 @@ class Aider(Policy):
 
     def _split(self, done: Sequence[Sequence[Item]], budget: int) -> int:
         """The number of old exchanges. The others take less than half of the budget and begin after a response."""
-        tokens, split = 0, len(done)
-        for exchange in reversed(done):
-            tokens += self.sees.size_of(exchange)
-            if tokens >= budget / 2:
-                break
-            split -= 1
+        split = len(done) - fitting(map(self.sees.size_of, reversed(done)), (budget - 1) // 2)
         while split > 1 and done[split - 1][-1].kind == "user":
             split -= 1
         return split

@@ -84,8 +84,7 @@ class Pi(Policy):
         """Index of the message with which the kept tail begins: never tool results; 0 if there is no such message."""
         tokens = 0
         for number in range(len(messages) - 1, -1, -1):
-            for item in reversed(messages[number]):
-                tokens += self.sees.size_of([item])
-                if tokens >= self.keep_recent_tokens:
-                    return next((n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"), 0)
+            tokens += self.sees.size_of(messages[number])
+            if tokens >= self.keep_recent_tokens:
+                return next((n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"), 0)
         return 0
