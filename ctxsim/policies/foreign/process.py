@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from typing import IO
 
 from ctxsim.errors import CtxsimError, LabelError
@@ -86,11 +87,9 @@ class Process:
         _running.discard(self)
         for stream in (self._in, self._out):
             stream.close()
-        code: int | None
-        try:
+        code: int | None = None
+        with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            code = None
         # Its own children may outlive it, so the whole group is killed.
         end_group(self._process.pid)
         self._process.wait()

@@ -10,7 +10,6 @@ class Ag2(Estimator):
     ag2ai/ag2, ag2/events/sizing.py (estimated_tokens).
     """
 
-    name = "ag2"
     judged_at = ()
     counts_head = False
 
