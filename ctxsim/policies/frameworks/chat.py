@@ -147,14 +147,14 @@ def _sizes(estimator: Estimator, of: Sizes) -> Callable[[Message], int]:
     return lru_cache(maxsize=1 << 13)(lambda message: estimator.message(message.items))
 
 
-def since_usage(sees: Surroundings, found: Sequence[Message]) -> int | None:
-    """Return the last reported usage plus an estimate of messages after the last response; None without usage.
+def since_usage(sees: Surroundings, found: Sequence[Message], without: Callable[[], int]) -> int:
+    """Return the last reported usage plus an estimate of messages after the last response; `without()` without usage.
 
     Items that were edited since still count in full, because the usage is that of the request as it was sent.
     """
     last = next((n for n in range(len(found) - 1, -1, -1) if found[n].role == "assistant"), None)
     if sees.usage is None or last is None:
-        return None
+        return without()
     return sees.usage.total_tokens + counted(sees, found[last + 1 :])
 
 

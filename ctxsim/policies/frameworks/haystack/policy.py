@@ -49,9 +49,7 @@ class OfHaystack(Policy, abstract=True):
     def before_call(self, view: View) -> View:
         found = messages(view)
         size = self.size(found)
-        since = since_usage(self.sees, found)
-        tools = sum(map(len, self.sees.head.tools)) // 4
-        believed = size + tools if since is None else since
+        believed = since_usage(self.sees, found, lambda: size + sum(map(len, self.sees.head.tools)) // 4)
         target = max(0, int(self._window * self.compact_to) - (believed - size))
         if believed < self.threshold() or size <= target:
             return view

@@ -48,8 +48,7 @@ class Openclaw(Policy):
 
     def _looked_at(self, view: View) -> View:
         found, limit = messages(view), self.fires_at()
-        since = since_usage(self.sees, found)
-        used = counted(self.sees, found) if since is None else since
+        used = since_usage(self.sees, found, lambda: counted(self.sees, found))
         if limit is None or used <= limit:
             return view
         return self.compacted(view, f"{used:,} tokens are over {limit:,.0f}") or view

@@ -135,8 +135,7 @@ def cleared(view: View, keep_pairs: int, inputs: bool, reason: str) -> View:
 
 def believed(sees: Surroundings, found: Sequence[Message]) -> int:
     """Return the framework's own estimate of its history's tokens: by usage if there is any."""
-    since = since_usage(sees, found)
-    return counted(sees, found, sees.head.system) if since is None else since
+    return since_usage(sees, found, lambda: counted(sees, found, sees.head.system))
 
 
 class PydanticClear(OfPydanticAi):

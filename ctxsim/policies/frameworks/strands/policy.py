@@ -39,8 +39,8 @@ class OfStrands(Policy, abstract=True):
         limit, found = self.threshold(), messages(view)
         if limit is None:
             return view
-        since = since_usage(self.sees, found)
-        believed = self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
+        head = self.sees.estimator.head
+        believed = since_usage(self.sees, found, lambda: head(self.sees.head) + counted(self.sees, found))
         return self.reduced(view) or view if believed >= limit else view
 
     def pins(self, found: Sequence[Message]) -> frozenset[int]:
