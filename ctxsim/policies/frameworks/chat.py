@@ -101,18 +101,11 @@ class _Grouped:
         return known
 
 
-_each_result = _Grouped(lambda item: item if item.kind == "tool_result" else item.message)
-_results_together = _Grouped(lambda item: "results" if item.kind == "tool_result" else item.message)
+messages = _Grouped(lambda item: item if item.kind == "tool_result" else item.message)
+"""Returns a view's messages: parallel results are one each, as in OpenAI's and LangChain's lists."""
 
-
-def messages(view: Sequence[Item]) -> list[Message]:
-    """Return a view's messages: parallel results are one each, as in OpenAI's and LangChain's lists."""
-    return _each_result(view)
-
-
-def packed(view: Sequence[Item]) -> list[Message]:
-    """Return a view's messages: consecutive results are one, as in AutoGen, AG2 and Strands."""
-    return _results_together(view)
+packed = _Grouped(lambda item: "results" if item.kind == "tool_result" else item.message)
+"""Returns a view's messages: consecutive results are one, as in AutoGen, AG2 and Strands."""
 
 
 def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:
