@@ -69,7 +69,7 @@ class Shortener(Policy):
 
     @property
     def ephemeral(self) -> bool:
-        return bool(getattr(self, "lasting", not self.per_request)) is False
+        return not getattr(self, "lasting", not self.per_request)
 
     def start(self) -> None:
         self._conversation = Conversation()

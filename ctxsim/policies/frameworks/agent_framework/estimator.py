@@ -26,7 +26,7 @@ class AgentFramework(Estimator):
         return self.message([item]) + sum(media.tokens for media in item.media)
 
     def head(self, head: Head) -> int:
-        return self._framed("system", [_text(head.system)], 0) if head.system else 0
+        return self.together(0, head.system)
 
     def together(self, size: int, system: str = "") -> int:
         return size + (self._framed("system", [_text(system)], 0) if system else 0)

@@ -88,12 +88,8 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     def compacted(messages: list[Message], context: Context) -> Answer:
         names: dict[int, str] = {}
         theirs = there(messages, requests, names)
-        if (
-            context.usage
-            and context.usage.input_tokens
-            and (answered := [one for one in theirs if one.kind == "response"])
-        ):
-            used = context.usage
+        used, answered = context.usage, [one for one in theirs if one.kind == "response"]
+        if used and used.input_tokens and answered:
             answered[-1].usage = RequestUsage(input_tokens=used.input_tokens, output_tokens=used.output_tokens or 0)
         run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
         request = ModelRequestContext(
