@@ -129,8 +129,8 @@ def opened(framework: Framework, rest: str) -> tuple[str, type[Policy], dict[str
     estimator = {key: given.pop(key) for key in ("estimator",) if key in given}
     parameters = tuple(_parameters(framework, name, cls, given))
     doc = f"{target} of {framework.install}, driven as it is."
-    per_request = not framework.lasting(cls)
-    policy = shortener(name, doc, parameters, _session, (framework, cls), per_request, False, framework.retries)
+    acts = {"per_request": not framework.lasting(cls), "shows_reasoning": False, "retries": framework.retries}
+    policy = shortener(name, doc, parameters, _session, (framework, cls), **acts)
     return name, policy, given | estimator
 
 

@@ -41,7 +41,7 @@ def opened(rest: str) -> tuple[str, type[Policy], dict[str, str]]:
     function = functions[function_name]
     name = f"{NAME}:{path}:{function_name}"
     doc = inspect.getdoc(function) or f"{function_name} of {path}."
-    return name, shortener(name, doc, _parameters(name, function), _session, (function,), False, True), given
+    return name, shortener(name, doc, _parameters(name, function), _session, (function,), shows_reasoning=True), given
 
 
 def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:

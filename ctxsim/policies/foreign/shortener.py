@@ -108,13 +108,11 @@ def shortener(
     parameters: tuple[Parameter, ...],
     session: Callable[..., Session],
     of: tuple[Hashable, ...],
-    per_request: bool,
-    shows_reasoning: bool,
-    retries: int | None = None,
+    **attributes: Hashable,
 ) -> type[Policy]:
     """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class.
 
-    `session` returns a transcript's session; its arguments are those in `of`, and the policy.
+    `session` returns a transcript's session, called with those in `of`, and the policy. `attributes` are the class's.
     """
     # A parameter may have the name of a policy's attribute, such as `threshold` or `end`: its field gets another name.
     # `made` is set only below.
@@ -122,8 +120,5 @@ def shortener(
     for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING):
         called = f"{key}_" if hasattr(Shortener, key) or key == "made" else key
         fields.append((called, kind, dataclasses.field(default=default, metadata={"label": key})))
-    space = {
-        "name": name, "__doc__": doc, "made": staticmethod(partial(session, *of)),
-        "per_request": per_request, "shows_reasoning": shows_reasoning, "retries": retries,
-    }  # fmt: skip
+    space = {"name": name, "__doc__": doc, "made": staticmethod(partial(session, *of)), **attributes}
     return cast(type[Policy], dataclasses.make_dataclass("Foreign", fields, bases=(Shortener,), namespace=space))
