@@ -164,10 +164,7 @@ class Pipe(Policy):
 
     def _ask(self, asked: Mapping[str, Any]) -> Reply:
         reply: Reply = _read(self._process, asked, Reply, self._hello.seconds)
-        given = [
-            name for name in ("unchanged", "messages", "change", "content", "stop")
-            if getattr(reply, name) not in (None, False)
-        ]  # fmt: skip
+        given = [name for name in Reply.__struct_fields__[:5] if getattr(reply, name) not in (None, False)]
         if len(given) != 1:
             told = f"answers with {' and '.join(given)}" if given else "answers nothing"
             raise ContractError(f"{told}: give one of unchanged, messages, change, content, stop")
