@@ -1,7 +1,5 @@
 """What all four APIs have in common: a parsed request, a reply and its events, and a refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -35,10 +33,6 @@ class Asked(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...]
     text: str
     said: tuple[Said, ...] = ()
-
-    def shell(self) -> Asked:
-        """Return the request without its content, which is enough to answer a retry."""
-        return Asked(self.api, self.model, self.stream, Head(), [], (), "")
 
 
 class ToolCall(msgspec.Struct, frozen=True):

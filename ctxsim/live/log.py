@@ -57,14 +57,14 @@ class Log(ExitStack):
         return entry
 
     def _entry(self, session: str, body: dict[str, Any], served: Served) -> Entry:
-        shape = SHAPES[served.asked.api]
+        shape = SHAPES[served.api]
         if served.refusal:
             status, response, _ = shape.refusal(served.refusal)
         else:
             status, response = 200, shape.whole(served.reply)
         entry = Entry(
             session, self.number, served.kind, served.step, status, served.tokens, served.output, served.cost_usd,
-            body, response, served.asked.api, retry=served.retry, unused=served.unused,
+            body, response, served.api, retry=served.retry, unused=served.unused,
         )  # fmt: skip
         if served.matched:
             states = [match.state for match in served.matched.matches]

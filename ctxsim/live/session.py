@@ -64,7 +64,7 @@ class Served(msgspec.Struct, frozen=True):
 
     kind: str
     step: int
-    asked: Asked
+    api: Api
     tokens: int
     reply: Reply | None
     refusal: Refusal | None
@@ -133,7 +133,7 @@ class Session:
         if matched is not None:
             self._held = _places(matched)
         tokens, refusal = self._judge(llm, asked, digest, step)
-        served = Served(kind, step, asked, tokens, None, refusal, matched)
+        served = Served(kind, step, api, tokens, None, refusal, matched)
         if refusal is not None:
             return served
         if kind == "main":
@@ -142,7 +142,7 @@ class Session:
             reply, unused = self._reply(asked, self._help(asked, helper.answer if helper else "{summary}")), ""
         served = self._billed(llm, served, reply, unused)
         if served.reply and not served.reply.broken:
-            self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
+            self._answered.append((digest, served))
             if api == "responses":
                 whole = responses.whole(served.reply)
                 answered = Said(answer(api, whole, "reply").parts, response=True)

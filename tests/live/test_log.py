@@ -11,7 +11,7 @@ import pytest
 from samples import chat, conversation
 
 from ctxsim.errors import LabelError
-from ctxsim.live.exchange import Asked, Refusal, Reply, Tool, ToolCall
+from ctxsim.live.exchange import Refusal, Reply, Tool, ToolCall
 from ctxsim.live.faults import Faults, Limited, parse_faults
 from ctxsim.live.log import Entry, Log
 from ctxsim.live.matching import Match, Matched
@@ -19,16 +19,15 @@ from ctxsim.live.script import GO_ON, Script, Step, Wanted, drivable, script_of
 from ctxsim.live.session import Served
 from ctxsim.live.tools import ending, tool_call
 from ctxsim.simulator.provider import Provider
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import Item
 
 # the log
 
-ASKED = Asked("chat", "m", False, Head(), [], (), "")
 REPLY = Reply("00000001", "m", "Fine.")
 
 
 def served(**more: Any) -> Served:
-    return Served(**{"kind": "main", "step": 3, "asked": ASKED, "tokens": 70, "reply": REPLY, "refusal": None,
+    return Served(**{"kind": "main", "step": 3, "api": "chat", "tokens": 70, "reply": REPLY, "refusal": None,
                      "matched": None, "cost_usd": 0.5, "output": 9, **more})  # fmt: skip
 
 

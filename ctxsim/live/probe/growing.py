@@ -73,7 +73,7 @@ class Growing:
             template = helper.answer if helper else "{summary}"
             served = self._served(asked, kind, tokens, template.replace("{summary}", SUMMARY))
         if served.reply:
-            self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
+            self._answered.append((digest, served))
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
@@ -117,7 +117,7 @@ class Growing:
             self.sent.append(Sent("main", tokens, reported, judged, True))
             wording = load_vendor(VENDORS[asked.api]).overflow.message
             said = wording.format(tokens=reported, window=self._plan.refuses)
-            return Served("main", 0, asked, tokens, None, Refusal("overflow", said), None)
+            return Served("main", 0, asked.api, tokens, None, Refusal("overflow", said), None)
         self.step += 1
         if self._calls_after > AFTER or (self._plan.single and self.step > 1) or self._passed(judged):
             self.over = True
@@ -177,7 +177,7 @@ class Growing:
         self.sent.append(Sent(kind, tokens, reported, judged, False, output, pending, largest))
         used = Used(reported, output)
         reply = Reply(f"{len(self.sent):08}", asked.model, text, calls, used)
-        return Served(kind, self.step if kind == "main" else 0, asked, tokens, reply, None, None, output=output)
+        return Served(kind, self.step if kind == "main" else 0, asked.api, tokens, reply, None, None, output=output)
 
 
 def text_of(tokens: int, number: int) -> str:
