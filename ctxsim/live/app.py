@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from hmac import compare_digest
-from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -164,10 +163,11 @@ class Endpoint:
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
         except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return _told(shape, Refusal("invalid", one_line(str(error))[:500] or type(error).__name__))
+            wrong = Refusal("invalid", one_line(str(error))[:500] or type(error).__name__)
+            return JSONResponse(*shape.refusal(wrong))
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
-            return _told(shape, served.refusal)
+            return JSONResponse(*shape.refusal(served.refusal))
         if not stream:
             return JSONResponse(shape.whole(served.reply))
         reply = served.reply
@@ -194,12 +194,6 @@ def _web_page(request: Request) -> str:
     if (site := request.headers.get("sec-fetch-site", "none")) not in ("none", "same-origin"):
         return f"a page of another site may not ask (Sec-Fetch-Site: {site[:20]})"
     return ""
-
-
-def _told(shape: ModuleType, refusal: Refusal) -> Response:
-    """Return a refusal in the vendor's format."""
-    status, answer, headers = shape.refusal(refusal)
-    return JSONResponse(answer, status, headers)
 
 
 def _refused(status: int, message: str) -> Response:

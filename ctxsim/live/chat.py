@@ -49,13 +49,13 @@ def stream(reply: Reply) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return the status, body and headers of a refusal."""
+def refusal(refused: Refusal) -> tuple[dict[str, Any], int, dict[str, str]]:
+    """Return the body, status and headers of a refusal."""
     if refused.reason == "rate_limited":
         headers = {"retry-after": f"{refused.retry_after_s:g}", "x-ratelimit-remaining-tokens": "0"}
-        return 429, {"error": _error(refused.message, "tokens", "rate_limit_exceeded")}, headers
+        return {"error": _error(refused.message, "tokens", "rate_limit_exceeded")}, 429, headers
     code = "context_length_exceeded" if refused.reason == "overflow" else None
-    return 400, {"error": _error(refused.message, "invalid_request_error", code)}, {}
+    return {"error": _error(refused.message, "invalid_request_error", code)}, 400, {}
 
 
 def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:

@@ -25,14 +25,14 @@ def stream(reply: Reply) -> Iterator[bytes]:
     yield data(_body(reply, _calls(reply), last=True))
 
 
-def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return the status, body and headers of a refusal."""
+def refusal(refused: Refusal) -> tuple[dict[str, Any], int, dict[str, str]]:
+    """Return the body, status and headers of a refusal."""
     if refused.reason != "rate_limited":
-        return 400, _error(400, "INVALID_ARGUMENT", refused.message), {}
+        return _error(400, "INVALID_ARGUMENT", refused.message), 400, {}
     body = _error(429, "RESOURCE_EXHAUSTED", refused.message)
     retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{refused.retry_after_s:g}s"}
     body["error"]["details"] = [retry]
-    return 429, body, {}
+    return body, 429, {}
 
 
 def _calls(reply: Reply) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ class Log(ExitStack):
     def _entry(self, session: str, body: dict[str, Any], served: Served) -> Entry:
         shape = SHAPES[served.api]
         if served.refusal:
-            status, response, _ = shape.refusal(served.refusal)
+            response, status, _ = shape.refusal(served.refusal)
         else:
             status, response = 200, shape.whole(served.reply)
         entry = Entry(

@@ -71,12 +71,12 @@ def stream(reply: Reply) -> Iterator[bytes]:
     yield _event("message_stop")
 
 
-def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Return the status, body and headers of a refusal."""
+def refusal(refused: Refusal) -> tuple[dict[str, Any], int, dict[str, str]]:
+    """Return the body, status and headers of a refusal."""
     if refused.reason == "rate_limited":
         headers = {"retry-after": f"{refused.retry_after_s:g}", "anthropic-ratelimit-input-tokens-remaining": "0"}
-        return 429, _error("rate_limit_error", refused.message), headers
-    return 400, _error("invalid_request_error", refused.message), {}
+        return _error("rate_limit_error", refused.message), 429, headers
+    return _error("invalid_request_error", refused.message), 400, {}
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:

@@ -308,24 +308,24 @@ def of_messages(message: str, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("shape", [chat, responses])
 def test_refusals_of_openai(shape: ModuleType) -> None:
     left = {"retry-after": "7.5", "x-ratelimit-remaining-tokens": "0"}
-    assert shape.refusal(WAITS) == (429, of_chat("Wait.", "tokens", "rate_limit_exceeded"), left)
+    assert shape.refusal(WAITS) == (of_chat("Wait.", "tokens", "rate_limit_exceeded"), 429, left)
     overflow = of_chat("Too long.", "invalid_request_error", "context_length_exceeded")
-    assert shape.refusal(OVERFLOW) == (400, overflow, {})
-    assert shape.refusal(INVALID) == (400, of_chat("Wrong.", "invalid_request_error", None), {})
+    assert shape.refusal(OVERFLOW) == (overflow, 400, {})
+    assert shape.refusal(INVALID) == (of_chat("Wrong.", "invalid_request_error", None), 400, {})
 
 
 def test_refusals_of_anthropic() -> None:
     left = {"retry-after": "7.5", "anthropic-ratelimit-input-tokens-remaining": "0"}
-    assert messages.refusal(WAITS) == (429, of_messages("Wait.", "rate_limit_error"), left)
-    assert messages.refusal(OVERFLOW) == (400, of_messages("Too long.", "invalid_request_error"), {})
-    assert messages.refusal(INVALID) == (400, of_messages("Wrong.", "invalid_request_error"), {})
+    assert messages.refusal(WAITS) == (of_messages("Wait.", "rate_limit_error"), 429, left)
+    assert messages.refusal(OVERFLOW) == (of_messages("Too long.", "invalid_request_error"), 400, {})
+    assert messages.refusal(INVALID) == (of_messages("Wrong.", "invalid_request_error"), 400, {})
 
 
 def test_refusals_of_gemini() -> None:
     retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7.5s"}
     error = {"code": 429, "message": "Wait.", "status": "RESOURCE_EXHAUSTED", "details": [retry]}
-    assert gemini.refusal(WAITS) == (429, {"error": error}, {})
+    assert gemini.refusal(WAITS) == ({"error": error}, 429, {})
     for refused in (OVERFLOW, INVALID):
         error = {"code": 400, "message": refused.message, "status": "INVALID_ARGUMENT"}
-        assert gemini.refusal(refused) == (400, {"error": error}, {})
+        assert gemini.refusal(refused) == ({"error": error}, 400, {})
     assert Refusal("invalid", "Wrong.").retry_after_s == 0
