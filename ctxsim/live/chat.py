@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.live.exchange import Refusal, Reply, data, pieces
+from ctxsim.policies.foreign.conversation import call_of
 
 CREATED = 1_700_000_000
 """The creation time of every response, in Unix seconds. It is constant, so that equal runs give equal bytes."""
@@ -16,10 +17,7 @@ def whole(reply: Reply) -> dict[str, Any]:
     """Return the response body."""
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
     if reply.calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in reply.calls
-        ]
+        message["tool_calls"] = [call_of(call.id, call.name, call.arguments) for call in reply.calls]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
     return {**_around(reply, "chat.completion"), "choices": [choice], **_usage(reply)}
 
@@ -39,8 +37,7 @@ def stream(reply: Reply) -> Iterator[bytes]:
         yield data({"error": _error("The server had an error while processing your request.", "server_error", None)})
         return
     for number, call in enumerate(reply.calls):
-        function = {"name": call.name, "arguments": ""}
-        yield chunk({"tool_calls": [{"index": number, "id": call.id, "type": "function", "function": function}]})
+        yield chunk({"tool_calls": [{"index": number, **call_of(call.id, call.name, "")}]})
         for text in pieces(call.arguments):
             yield chunk({"tool_calls": [{"index": number, "function": {"arguments": text}}]})
     yield chunk({}, _finish(reply))

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from ctxsim.counting.estimators.serialized import handed, parsed
+from ctxsim.policies.foreign.conversation import call_of
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 Format = Literal["anthropic", "openai"]
@@ -76,9 +77,7 @@ def _openai(items: list[Item], head: Head) -> dict[str, Any]:
 
 def _add_to_response(message: dict[str, Any], item: Item, ids: dict[int | None, str]) -> None:
     if item.kind == "tool_call":
-        function = {"name": item.tool, "arguments": item.text}
-        calls = message.setdefault("tool_calls", [])
-        calls.append({"id": ids[item.place], "type": "function", "function": function})
+        message.setdefault("tool_calls", []).append(call_of(ids[item.place], item.tool, item.text))
     elif item.kind == "reasoning":
         message["reasoning_content"] = message.get("reasoning_content", "") + item.text
     else:
