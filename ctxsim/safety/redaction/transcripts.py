@@ -1,6 +1,7 @@
 """Redaction of whole transcripts: likely keys, account names and e-mail addresses. Every text keeps its length."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ class Redaction:
     def __init__(self, count_many: CountMany, everything: bool = False) -> None:
         self._stand_ins = StandIns(count_many)
         self._everything = everything
-        self.found: dict[str, set[str]] = {}
+        self.found: defaultdict[str, set[str]] = defaultdict(set)
 
     def transcript(self, transcript: Transcript) -> Transcript:
         """Return a transcript with stand-ins in every text, name and note; lengths and all else are the same."""
@@ -89,7 +90,7 @@ class Redaction:
         return "".join(kept) + text[after:]
 
     def _key(self, issuer: str, key: str) -> str:
-        self._note(key, kind_of(issuer))
+        self.found[kind_of(issuer)].add(key)
         if lines(key) == [key]:
             return self._stand_ins.of(key)
         # Line by line: other texts may hold the same private key with JSON's line ends, or only half of it.
@@ -101,11 +102,8 @@ class Redaction:
         return self._replaced(name, "account name")
 
     def _replaced(self, original: str, kind: str) -> str:
-        self._note(original, kind)
+        self.found[kind].add(original)
         return self._stand_ins.of(original, address=kind in ("e-mail address", "host name"))
-
-    def _note(self, original: str, kind: str) -> None:
-        self.found.setdefault(kind, set()).add(original)
 
     @property
     def said(self) -> str:
