@@ -154,13 +154,13 @@ def is_whole(whole: str, text: str) -> bool:
     return all(line[at : at + PIECE_CHARS] in text for line in lines for at in range(0, len(line), PIECE_CHARS))
 
 
-def as_made(items: Sequence[Item], wanted: Sequence[Wanted], made: Sequence[Part]) -> Iterator[Item]:
+def as_made(wanted: Sequence[Wanted], made: Sequence[Part]) -> Iterator[Item]:
     """Yield a step's calls as the endpoint made them, each with its result; nothing if it made more or fewer calls."""
     for part, asked in zip(made, wanted if len(made) == len(wanted) else (), strict=False):
         said = {"tool": part.tool, "call_id": part.call_id}
-        yield msgspec.structs.replace(items[asked.place], text=part.text, **said)
-        if asked.answer is not None:
-            yield msgspec.structs.replace(items[asked.answer], **said)
+        yield msgspec.structs.replace(asked.call, text=part.text, **said)
+        if asked.result:
+            yield msgspec.structs.replace(asked.result, **said)
 
 
 class History:
@@ -187,7 +187,7 @@ class History:
         """
         if step > len(self._script.steps):
             return
-        items, wanted = self._script.transcript.items, self._script.steps[step - 1].wanted
         call = self._script.transcript.calls[step - 1]
-        self._matcher.learn(one for one in items[call.start : call.end] if one.kind == "assistant")
-        self._matcher.learn(as_made(items, wanted, made))
+        said = self._script.transcript.items[call.start : call.end]
+        self._matcher.learn(one for one in said if one.kind == "assistant")
+        self._matcher.learn(as_made(self._script.steps[step - 1].wanted, made))

@@ -196,7 +196,7 @@ def _own(script: Script, steps: Iterable[Iterable[Try]], replies: Mapping[int, S
     """Return the script's items with the agent's tool calls, and its wrapping around prompts and results."""
     items = list(script.transcript.items)
     for step, made in replies.items():
-        for item in as_made(items, script.steps[step - 1].wanted, made):
+        for item in as_made(script.steps[step - 1].wanted, made):
             items[item.place] = item
     seen: set[int] = set()
     for item, match in (pair for found in steps for one in found for pair in one.pairs):

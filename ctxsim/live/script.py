@@ -1,6 +1,6 @@
 """What the endpoint plays: a conversation's responses as steps, and the prompts that start its turns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,18 +16,15 @@ TURN_ENDS = "I have what I need."
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """One tool call of a step and its result. `place` is the place of the call, `answer` that of the result, if any."""
+    """One tool call of a step and its result, if any."""
 
-    tool: str
-    arguments: str
-    result: str
-    place: int
-    answer: int | None
+    call: Item
+    result: Item | None = None
 
     @property
     def file(self) -> str:
         """The name of the file that holds the result, where an agent reads results from files."""
-        return f"result_{self.answer or self.place:04}.txt"
+        return f"result_{(self.result or self.call).place:04}.txt"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -47,7 +44,8 @@ class Script(msgspec.Struct, frozen=True):
     @property
     def files(self) -> dict[str, str]:
         """The text of each result by its file's name."""
-        return {one.file: one.result for step in self.steps for one in step.wanted}
+        every = (one for step in self.steps for one in step.wanted)
+        return {one.file: one.result.text if one.result else "" for one in every}
 
 
 def script_of(transcript: Transcript) -> Script:
@@ -60,16 +58,9 @@ def script_of(transcript: Transcript) -> Script:
     return Script(plain, prompts, tuple(_step(plain.items[call.start : call.end], answers) for call in plain.calls))
 
 
-def _step(response: Iterable[Item], answers: dict[int | None, Item]) -> Step:
-    text, wanted = "", []
-    for item in response:
-        if item.kind == "tool_call":
-            found = answers.get(item.place)
-            result = found.text if found else ""
-            wanted.append(Wanted(item.tool, item.text, result, item.place, found.place if found else None))
-        else:
-            text = item.text
-    return Step(text, tuple(wanted))
+def _step(response: Sequence[Item], answers: dict[int | None, Item]) -> Step:
+    text = next((item.text for item in response if item.kind == "assistant"), "")
+    return Step(text, tuple(Wanted(item, answers.get(item.place)) for item in response if item.kind == "tool_call"))
 
 
 def drivable(transcript: Transcript) -> Transcript:

@@ -230,7 +230,7 @@ class Session:
         step = self._script.steps[self.step]
         found = [tool_call(wanted, asked.tools, self._agent.tools, self._folder) for wanted in step.wanted]
         # If one call can't be made, none is, because the other results alone would make no sense.
-        unused = next((wanted.tool for wanted, call in zip(step.wanted, found, strict=True) if call is None), "")
+        unused = next((wanted.call.tool for wanted, call in zip(step.wanted, found, strict=True) if call is None), "")
         calls = [ToolCall(f"call_{self.step + 1:04}_{n}", *call) for n, call in enumerate(found) if call and not unused]
         calls += [] if step.wanted else self._ending(asked, "end")
         reply = self._reply(asked, step.text or ("" if calls else OVER), tuple(calls))

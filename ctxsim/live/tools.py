@@ -57,7 +57,7 @@ def tool_call(
     """
     offered = {tool.name: tool for tool in tools}
     if folder is None:
-        return (wanted.tool, wanted.arguments) if wanted.tool in offered else None
+        return (wanted.call.tool, wanted.call.text) if wanted.call.tool in offered else None
     path = f"{folder}/{wanted.file}" if folder else wanted.file
     for name, template in preferred.items():
         if name in offered:

@@ -146,14 +146,17 @@ def test_a_script_says_prompts_steps_and_places() -> None:
     )  # fmt: skip
     script = script_of(recorded)
     assert script.prompts == ("First.", "More.\n\nAnd more.")
+    items = script.transcript.items
     assert script.steps == (
-        Step("Look.", (Wanted("read", "{}", "one", 2, 4), Wanted("read", '{"n": 2}', "two", 3, 5))),
-        Step("There.", ()), Step("", (Wanted("read", "{}", "", 8, None),)),
+        Step("Look.", (Wanted(items[2], items[4]), Wanted(items[3], items[5]))),
+        Step("There.", ()), Step("", (Wanted(items[8]),)),
     )  # fmt: skip
+    assert [(one.tool, one.text) for one in items if one.kind == "tool_call"] == [
+        ("read", "{}"), ("read", '{"n": 2}'), ("read", "{}"),
+    ]  # fmt: skip
     # A call without a result has a file by its own place.
     assert script.files == {"result_0004.txt": "one", "result_0005.txt": "two", "result_0008.txt": ""}
     assert script_of(conversation("x")).steps[0].wanted[0].file == "result_0002.txt"
-    assert Wanted("read", "{}", "", 7, None).file == "result_0007.txt"
 
 
 def test_a_recording_that_begins_with_an_answer_is_given_a_prompt() -> None:
@@ -179,7 +182,7 @@ def test_what_is_played_keeps_the_head_the_times_and_the_names() -> None:
 
 # tools
 
-WANTED = Wanted("read", "{}", "text", 1, 2)
+WANTED = Wanted(Item("tool_call", 1, 1, "{}", "read"), Item("tool_result", 2, 2, "text", "read", 1))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.exchange import Tool
 from ctxsim.live.script import GO_ON, TURN_ENDS, Wanted, drivable, script_of
 from ctxsim.live.tools import tool_call
-from ctxsim.transcript import Head, Transcript, problems
+from ctxsim.transcript import Head, Item, Transcript, problems
 
 # scripts
 
@@ -63,7 +63,7 @@ def test_a_conversation_without_a_call_cannot_be_played() -> None:
 
 # tools
 
-WANTED = Wanted("gmail_read", '{"id": 7}', "text", 1, 2)
+WANTED = Wanted(Item("tool_call", 1, 1, '{"id": 7}', "gmail_read"), Item("tool_result", 2, 2, "text", "gmail_read", 1))
 SHELL = Tool("bash", {"command": {"type": "string"}, "why": {"type": "string"}}, ("command", "why"))
 ARGV = Tool("shell", {"command": {"type": "array"}}, ("command",))
 READER = Tool("read", {"filePath": {"type": "string"}, "limit": {"type": "number"}}, ("filePath",))

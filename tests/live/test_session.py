@@ -112,7 +112,9 @@ def test_what_is_over_ends_with_the_call_that_an_agent_needs() -> None:
 
 
 def test_calls_of_which_one_has_no_tool_are_none() -> None:
-    steps = (Step("", (Wanted("tool", "{}", FIRST, 1, 3), Wanted("other", "{}", SECOND, 2, 4))), Step("Done.", ()))
+    called = [Item("tool_call", place, 2, "{}", tool) for place, tool in ((1, "tool"), (2, "other"))]
+    results = [Item("tool_result", place, 3, text) for place, text in ((3, FIRST), (4, SECOND))]
+    steps = (Step("", tuple(map(Wanted, called, results))), Step("Done.", ()))
     script = script_of(sample())
     one = Session(Script(script.transcript, script.prompts, steps), Provider())
     first = asked(one, [TASK])

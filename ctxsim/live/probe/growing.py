@@ -25,6 +25,7 @@ from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.transcript import Item
 
 WORDS = " the and you was for are but not had her his one our out day get has him how man new now old see two way who"
 """Words of one token and, with their blank, four characters each, so that agents that divide by four count right."""
@@ -156,7 +157,7 @@ class Growing:
     def _asking(self, asked: Asked, tokens: int, size: int) -> Served:
         """Call the tool for the next result, after writing the result's file."""
         text = text_of(self._plan.single // 4 if self._plan.single else size, self.step)
-        wanted = Wanted("read", "{}", text, self.step, self.step)
+        wanted = Wanted(Item("tool_call", self.step, 0, "{}", "read"))
         Path(self._plan.project, wanted.file).write_text(text, encoding="utf-8")
         tools = self._plan.agent.tools
         if self._plan.single and self._probing.cuts_by:
