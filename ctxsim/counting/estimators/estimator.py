@@ -67,6 +67,9 @@ class Estimator:
     """Settings at which `validate --estimates` judges the family, as `key=value,...`; '' means all defaults."""
     counts_head: ClassVar[bool] = True
     """False: the head counts 0, as in sources that count messages only."""
+    goes_on: ClassVar[bool] = False
+    """True: a request counts as the tokens of the last accepted call, plus the estimate of what joined (or left) since.
+    """
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -113,6 +116,8 @@ class Estimator:
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         """Return the estimated tokens of a whole request whose items sum to `size`."""
+        if self.goes_on and reported.usage is not None:
+            return max(0, reported.usage.total_tokens + size - reported.size)
         return _head(self, head) + size
 
     @property
@@ -120,15 +125,6 @@ class Estimator:
         """Whether the estimate of a request depends on the usage that the provider has reported."""
         reported = Reported(Usage(1_000), 100)
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
-
-
-def gone_on(estimator: Estimator, head: Head, size: int, reported: Reported) -> int:
-    """Return the tokens of the last accepted call plus the estimate of what joined (or left) since; before any usage is
-    reported, the plain estimate.
-    """
-    if reported.usage is None:
-        return estimator.head(head) + size
-    return max(0, reported.usage.total_tokens + size - reported.size)
 
 
 def _held(name: str, method: Callable[..., int]) -> Callable[..., int]:

@@ -24,7 +24,7 @@ from ctxsim.counting.estimators import (
 from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
-from ctxsim.counting.estimators.estimator import divided, gone_on, length
+from ctxsim.counting.estimators.estimator import divided, length
 from ctxsim.counting.estimators.serialized import if_json, written_again
 from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.transcript import Head, Item, Media, Usage
@@ -94,7 +94,7 @@ def test_what_an_estimator_is_by_itself() -> None:
 )
 def test_what_usage_goes_on_from(usage: Usage | None, size: int, reported: int, tokens: int) -> None:
     # A head of 2 and 1 tokens and 5 that nobody sees.
-    assert gone_on(open_estimator("chars"), HEAD, size, Reported(usage, reported)) == tokens
+    assert open_estimator("usage-tail").request(HEAD, size, (), Reported(usage, reported)) == tokens
 
 
 @pytest.mark.parametrize(
