@@ -167,22 +167,20 @@ def _size(
         return Size("counted")
     own, public = tokenizer_of(transcript.model or provider.model)
     factor = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
+    rate = factor.tokens if factor else 1.0
     found = requests(transcript, provider, counter)
     misses = (abs(one.hidden) / one.recorded for one in found)
     if head_is_whole(transcript) and public and found and median_high(misses) <= GOOD_COUNT:
         size = Size("counted", calls=len(found))
-    elif (fitted := fit_size(found, like.factor if like else factor.tokens if factor else 1.0)) is not None:
+    elif (fitted := fit_size(found, like.factor if like else rate)) is not None:
         size = fitted
     elif like is not None:
         size = Size("prior", like.head, like.factor)
     else:
         prior = None if transcript.head.recorded else head_prior(transcript.format, transcript.model)
-        tokens = prior.tokens if prior else 0
-        known = bool(factor or prior)
-        size = Size("prior" if known else "counted", tokens, factor.tokens if factor else 1.0)
+        size = Size("prior" if factor or prior else "counted", prior.tokens if prior else 0, rate)
     whole = size.how == "counted" and bool(found)
-    later = later_errors(found, factor.tokens if factor else 1.0, whole)
-    size = msgspec.structs.replace(size, later_errors=later)
+    size = msgspec.structs.replace(size, later_errors=later_errors(found, rate, whole))
     return size if head == "fitted" else msgspec.structs.replace(size, how="given", head=head, steps=())
 
 
