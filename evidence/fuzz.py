@@ -1,12 +1,13 @@
 """Fuzzing with invalid inputs of every kind that ctxsim reads: how many were tried, and what broke.
 
     python -m evidence.fuzz [--count N] [--seed N] [--kind GLOB]... [--seeds FOLDER]... [--plain] [--keep DIR]
+                            [--watch PACKAGE]...
 
 One line for each kind: how many were tried, how many of them were read, and how many refused in one line. Anything else
 is a finding; each is printed once, and with `--keep` its bytes are kept. Seeds of recordings are those in `--seeds`, by
-default what the tests of readers write. With the extra `fuzz` inputs are guided by the code that they reach; `--plain`
-turns that off. Each kind runs in a process of its own, as native code may end it. A finding is to be made small and put
-into tests/found.
+default what the tests of readers write. With the extra `fuzz` inputs are guided by the code that they reach, of all
+packages or of `--watch` alone; `--plain` turns that off. Each kind runs in a process of its own, as native code may end
+it. A finding is to be made small and put into tests/found.
 """
 
 from __future__ import annotations
@@ -214,9 +215,9 @@ def _ended(child: int, tally: Tally) -> int:
         time.sleep(0.05)
 
 
-def kinds_of(work: Path, folders: list[Path], by_coverage: bool) -> dict[str, Kind]:
-    """Return every kind of input. By coverage, the code that reads them is first imported with instrumentation."""
-    with _watched() if by_coverage else contextlib.nullcontext():
+def kinds_of(work: Path, folders: list[Path], watch: list[str]) -> dict[str, Kind]:
+    """Return every kind of input. Packages to watch, among what reads them, are first imported with instrumentation."""
+    with _watched(watch) if watch else contextlib.nullcontext():
         odd_files = importlib.import_module("odd_files")
         readers = importlib.import_module("ctxsim.readers")
         for module in pkgutil.walk_packages(readers.__path__, "ctxsim.readers."):
@@ -224,10 +225,14 @@ def kinds_of(work: Path, folders: list[Path], by_coverage: bool) -> dict[str, Ki
     return {**odd_files.formats([ROOT / "tests" / "found", *folders]), **odd_files.others(work)}
 
 
-def _watched() -> Any:
+def _watched(packages: list[str]) -> Any:
     import atheris
 
-    return atheris.instrument_imports(include=["ctxsim"])
+    files = (file.relative_to(ROOT).with_suffix("") for file in (ROOT / "ctxsim").rglob("*.py"))
+    names = (".".join(file.parts).removesuffix(".__init__") for file in files)
+    within = tuple(f"{one}." for one in packages)
+    others = [name for name in names if not f"{name}.".startswith(within)]
+    return atheris.instrument_imports(include=["ctxsim"], exclude=others)
 
 
 def written_by_tests(folder: Path) -> Path:
@@ -242,7 +247,7 @@ def attack_all(given: Namespace, work: Path) -> Iterator[tuple[str, Tally]]:
     """Try every kind that matches `--kind`, and yield its name and counts."""
     by_coverage = not given.plain and importlib.util.find_spec("atheris") is not None
     folders = given.seeds or [written_by_tests(work / "written")]
-    kinds: Mapping[str, Kind] = kinds_of(work, folders, by_coverage)
+    kinds: Mapping[str, Kind] = kinds_of(work, folders, (given.watch or ["ctxsim"]) if by_coverage else [])
     chosen = {name: kind for name, kind in kinds.items() if any(fnmatchcase(name, one) for one in given.kind or "*")}
     whole = sum(kind.part for kind in chosen.values())
     for name, kind in chosen.items():
@@ -261,6 +266,7 @@ def main() -> int:
     parser.add_argument("--kind", action="append", help="only kinds of this name: 'recording: *', label, run.json")
     parser.add_argument("--seeds", type=Path, action="append", help="recordings to begin from, in place of the tests'")
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--watch", action="append", help="guided by code of this package alone; the others are faster")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     found = count = 0
