@@ -62,22 +62,24 @@ def conversation(model: str) -> Transcript:
 
 def rows(names: Collection[str] = ()) -> Iterator[Row]:
     """Yield the row of each policy that can be set, or of those named, in alphabetical order."""
+    made = [(one := conversation(model), _provider(one).counter()) for model in MODELS]
     for name, cls in sorted(registered_policies().items()):
         if cls.bound or name in ("recorded", "without") or (names and name not in names):
             continue
         spec = open_policy(SET.get(name, name))
         refused, edits = [], False
-        for model in MODELS:
-            found = list(replay(conversation(model), spec, _provider(model)))
-            edits |= any(moment != "on_tool_result" for one in found for moment, _ in one.edits)
-            refused.append(next((one.call for one in found if one.status == "invalid_thinking"), None))
-        dropped = list(replay(conversation(MODELS[0]), spec, _provider(MODELS[0], "drop")))
-        lost = [one.tally.thinking_dropped for one in dropped]
+        for one, counter in made:
+            found = list(replay(one, spec, _provider(one), counter))
+            edits |= any(moment != "on_tool_result" for sent in found for moment, _ in sent.edits)
+            refused.append(next((sent.call for sent in found if sent.status == "invalid_thinking"), None))
+        one, counter = made[0]
+        dropped = replay(one, spec, _provider(one, "drop"), counter)
+        lost = [sent.tally.thinking_dropped for sent in dropped]
         yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), spec.server_side)
 
 
-def _provider(model: str, thinking: str | None = None) -> Provider:
-    return resolve({"window": 200_000, "thinking": thinking}, None, conversation(model))
+def _provider(recorded: Transcript, thinking: str | None = None) -> Provider:
+    return resolve({"window": 200_000, "thinking": thinking}, None, recorded)
 
 
 def table(names: Collection[str] = ()) -> str:
