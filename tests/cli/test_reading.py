@@ -6,8 +6,11 @@ import json
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,6 +79,14 @@ def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) ->
     assert "All sessions of Claude Code are before it." in " ".join(done.stdout.split())
 
 
+@pytest.fixture(scope="module")
+def two() -> Iterator[processes.Pool]:
+    """Two processes for several commands: they start where the first one runs."""
+    with processes.Pool(2) as pool:
+        yield pool
+        pool.kill()
+
+
 @pytest.mark.parametrize(
     "line",
     ["transcripts check logs", "transcripts stats logs", "validate logs", "bill logs --index none", "compactions logs",
@@ -83,17 +94,16 @@ def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) ->
      "transcripts stats logs --tokenizer tiktoken:o200k_base"],
 )  # fmt: skip
 def test_two_processes_print_the_same_as_one(
-    line: str, damaged: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    line: str, damaged: Path, two: processes.Pool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(damaged)
     started: list[int] = []
 
-    class Pool(processes.Pool):
-        def __init__(self, jobs: int) -> None:
-            super().__init__(jobs)
-            started.append(jobs)
+    def pool(jobs: int) -> AbstractContextManager[Any]:
+        started.append(jobs)
+        return nullcontext(SimpleNamespace(submit=two.submit, kill=lambda: None))
 
-    monkeypatch.setattr(processes, "Pool", Pool)
+    monkeypatch.setattr(processes, "Pool", pool)
     printed = []
     for jobs in (1, 2):
         monkeypatch.setattr(processes, "fitting", lambda sources, bytes_each=0, jobs=jobs: jobs)
