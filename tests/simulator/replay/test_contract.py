@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import msgspec
@@ -31,13 +32,14 @@ CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"e
 """Always the same ones, for what is counted."""
 
 COUNTER = Counter(open_tokenizer())
+opened = cache(open_policy)
 LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN]
 
 
 def kept(label: str, *transcripts: Transcript) -> None:
     assert not any(map(problems, transcripts))
     for provider in PROVIDERS.values():
-        assert list(violations(open_policy(label), transcripts, provider)) == []
+        assert list(violations(opened(label), transcripts, provider)) == []
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -61,12 +63,11 @@ def test_every_policy_has_a_label_under_which_it_acts() -> None:
 def acted(label: str, provider: Provider) -> list[bool]:
     """Per conversation, whether the policy edited anything."""
     return [
-        any(sent.edits for sent in replay(transcript, open_policy(label), provider, COUNTER))
-        for transcript in CONVERSATIONS
+        any(sent.edits for sent in replay(transcript, opened(label), provider, COUNTER)) for transcript in CONVERSATIONS
     ]
 
 
-@pytest.mark.parametrize("label", [label for label in LABELS if not open_policy(label).bound])
+@pytest.mark.parametrize("label", [label for label in LABELS if not opened(label).bound])
 def test_every_policy_acts_in_most_cases(label: str) -> None:
     """What never edits keeps any contract. A policy that fails here needs sharper parameters in tests/acting.py."""
     once = [one for one in CONVERSATIONS if sum(item.kind == "user" for item in one.items) == 1]
