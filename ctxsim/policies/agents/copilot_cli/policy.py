@@ -52,11 +52,10 @@ class CopilotCli(Policy):
         return view
 
     def _swapped(self, view: View, text: str, places: list[int]) -> View:
-        gone = [place for place in places if view.find(place) is not None]
+        gone = {place for place in places if view.find(place) is not None}
         # A response whose results came later stays with them.
-        later = [item for item in view if item.place not in set(gone)]
-        calls = {item.answers for item in later if item.kind == "tool_result"}
-        gone = [place for place in gone if place not in calls]
+        later = [item for item in view if item.place not in gone]
+        gone -= {item.answers for item in later if item.answers is not None}
         reason = f"at {self.at:.0%} of the window by its own count, one request ago"
         at = next((item.order for item in later), 0)
         quoted = "\n\n".join(["User messages:", *self._asked.values(), text])
