@@ -45,6 +45,14 @@ class Overflow(msgspec.Struct, frozen=True):
     window: int
 
 
+def _no_summary(items: Iterable[Item], max_tokens: int) -> str | None:
+    return None
+
+
+def _silence(text: str) -> None:
+    return None
+
+
 @dataclass
 class Surroundings:
     """What a policy may see besides the view. Never the true count of the next request, the future, or the clock."""
@@ -58,9 +66,9 @@ class Surroundings:
     """That usage, with the view's estimated size right after it and the output tokens of all responses."""
     now_s: float = 0.0
     """Simulated seconds since the first call."""
-    summarize: Callable[[Iterable[Item], int], str | None] = lambda items, max_tokens: None
+    summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
     """Callback: items and a limit in tokens. Returns the text of a billed summary; None if its request is refused."""
-    say: Callable[[str], None] = lambda text: None
+    say: Callable[[str], None] = _silence
     """Callback that shows the user a line in the terminal."""
     remembered: InitVar[Sizes | None] = None
     """Memo of items' estimates by the same estimator; None: a new memo."""
@@ -71,8 +79,8 @@ class Surroundings:
 
     def close(self) -> None:
         """Disable `summarize` and `say`. Called after the last call."""
-        self.summarize = lambda items, max_tokens: None
-        self.say = lambda text: None
+        self.summarize = _no_summary
+        self.say = _silence
 
     def size_of(self, items: Sequence[Item]) -> int:
         """Return the estimated tokens of some items together. Each item is estimated once for all policies."""

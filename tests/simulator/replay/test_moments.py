@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +10,8 @@ from samples import conversation, run_class
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy, Surroundings, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
@@ -68,6 +71,13 @@ def test_an_object_may_have_moments_of_its_own() -> None:
     assert heard == ["after"] * len(sent)
     assert [item.text for item in sent[-1].view.results] == ["short"] * 2
     assert sent[0].tally.believed is not None and sent[0].tally.believed[1] == 7.0
+
+
+def test_a_policy_can_be_pickled_once_its_replay_has_ended() -> None:
+    replayed = replay(conversation("a", "b"), open_policy("mask:keep=1"), Provider())
+    assert len(list(replayed)) == 3
+    (mask,) = pickle.loads(pickle.dumps(replayed.moments.links))
+    assert mask.label == "mask:keep=1,batch=1" and mask.sees.summarize([], 1) is None
 
 
 def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
