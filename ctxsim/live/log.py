@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +35,21 @@ class Entry(msgspec.Struct, omit_defaults=True):
     unused: str = ""
 
 
-class Log(ExitStack):
+class Log:
     """Appends each request to a file; without a path it only counts. `redacted`: marks replace likely secrets."""
 
     def __init__(self, path: Path | None, redacted: bool = False) -> None:
-        super().__init__()
         self._redacted = redacted
-        self._file = self.enter_context(path.open("ab")) if path else None
+        self._file = path.open("ab") if path else None
         self.number = 0
         self._dropped: dict[str, int] = {}
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file:
+            self._file.close()
 
     def write(self, session: str, body: dict[str, Any], served: Served) -> Entry:
         """Write one request to the file, and return its entry, which isn't redacted."""
