@@ -229,6 +229,7 @@ def _watched(packages: list[str]) -> Any:
     import atheris
 
     files = (file.relative_to(ROOT).with_suffix("") for file in (ROOT / "ctxsim").rglob("*.py"))
+    # Atheris takes whole libraries, without the modules that are named.
     names = (".".join(file.parts).removesuffix(".__init__") for file in files)
     within = tuple(f"{one}." for one in packages)
     others = [name for name in names if not f"{name}.".startswith(within)]
@@ -266,7 +267,7 @@ def main() -> int:
     parser.add_argument("--kind", action="append", help="only kinds of this name: 'recording: *', label, run.json")
     parser.add_argument("--seeds", type=Path, action="append", help="recordings to begin from, in place of the tests'")
     parser.add_argument("--plain", action="store_true")
-    parser.add_argument("--watch", action="append", help="guided by code of this package alone; the others are faster")
+    parser.add_argument("--watch", action="append", help="only this package's code guides inputs; less code is faster")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     found = count = 0

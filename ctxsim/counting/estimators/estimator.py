@@ -68,8 +68,7 @@ class Estimator:
     counts_head: ClassVar[bool] = True
     """False: the head counts 0, as in sources that count messages only."""
     goes_on: ClassVar[bool] = False
-    """True: a request counts as the tokens of the last accepted call, plus the estimate of what joined (or left) since.
-    """
+    """True: a request is the tokens of the last accepted call, plus the estimate of what joined (or left) since."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -39,8 +39,9 @@ class OfStrands(Policy, abstract=True):
         limit, found = self.threshold(), messages(view)
         if limit is None:
             return view
-        head = self.sees.estimator.head
-        believed = since_usage(self.sees, found, lambda: head(self.sees.head) + counted(self.sees, found))
+        believed = since_usage(
+            self.sees, found, lambda: self.sees.estimator.head(self.sees.head) + counted(self.sees, found)
+        )
         return self.reduced(view) or view if believed >= limit else view
 
     def pins(self, found: Sequence[Message]) -> frozenset[int]:
