@@ -49,14 +49,15 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
         key, _, amount = head.partition("=")
         try:
             if name == "429" and at:
-                given = dict(option.split("=") for option in options.split(",")) if options else {}
-                made = replace(made, limited={**made.limited, read(step, Number): read(given, Limited)})
+                pairs = (option.split("=") for option in options.split(",") if options)
+                given = read({option: float(number) for option, number in pairs}, Limited)
+                made = replace(made, limited={**made.limited, read(float(step), Number): given})
             elif name == "stream-error" and at and not options:
-                made = replace(made, broken=made.broken | {read(step, Number)})
+                made = replace(made, broken=made.broken | {read(float(step), Number)})
             elif key == "usage" and not options:
-                made = replace(made, usage=None if amount == "none" else read(amount, Amount))
+                made = replace(made, usage=None if amount == "none" else read(float(amount), Amount))
             elif key == "slow" and not options:
-                made = replace(made, slow_s=read(amount, Amount))
+                made = replace(made, slow_s=read(float(amount), Amount))
             elif value == "unpaired":
                 made = replace(made, unpaired=True)
             else:

@@ -102,6 +102,8 @@ PLAIN = Faults({}, frozenset(), 1.0, 0.0, False)
         ("429@7:retry=0", Faults({7: Limited(1, 0.0)})), ("429@7:retry=0.5,times=1", Faults({7: Limited(1, 0.5)})),
         ("stream-error@1", Faults(broken=frozenset({1}))), ("usage=0", Faults(usage=0.0)), ("slow=0", PLAIN),
         ("usage=2.5", Faults(usage=2.5)), ("slow=2", Faults(slow_s=2.0)), ("unpaired", Faults(unpaired=True)),
+        ("usage=.5", Faults(usage=0.5)), ("slow=.5", Faults(slow_s=0.5)),
+        ("429@07:retry=.5", Faults({7: Limited(1, 0.5)})),
     ],
 )  # fmt: skip
 def test_a_fault_by_itself(text: str, faults: Faults) -> None:
