@@ -23,6 +23,7 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import load_agent
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.results.files import PAGES, PICTURES, refuse_other
@@ -116,11 +117,15 @@ def command(
 
 
 def _verify(one: AgentAdvice) -> bool:
-    """Run the installed agent with each advised setting and its main model. Return whether every run was possible."""
+    """Run the installed agent with each advised setting, and with the main model if it can be run with any model.
+
+    Return whether every run was possible.
+    """
     for given in one.settings:
         others = {other.key: other.value for other in one.settings if other != given}
         try:
-            seen = check_setting(one.agent, {given.key: given.value, **others}, model=next(iter(one.models), ""))
+            model = next(iter(one.models), "") if load_agent(one.agent).takes_model else ""
+            seen = check_setting(one.agent, {given.key: given.value, **others}, model=model)
         except CtxsimError as error:
             why = str(error).removesuffix(", or add --install")
             tell(f"not verified: {why}, or run: ctxsim check setting {one.agent} {given.key}={given.value} --install")

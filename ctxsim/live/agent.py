@@ -103,6 +103,12 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The name of the agent's row in results, such as `observed:codex@0.169.0`."""
         return f"{OBSERVED}{self.name}@{self.version}" if self.version else f"{OBSERVED}{self.name}"
 
+    @property
+    def takes_model(self) -> bool:
+        """Whether it can be run with any model. Without a place for one it is run with the model of `probe` only."""
+        texts = (*self.command, *self.probe.acp, *self.files.values(), *self.env.values())
+        return not self.probe.window or any("{model}" in text for text in texts)
+
     def helper_of(self, text: str, system: str, headers: dict[str, str]) -> Helper | None:
         """Return the first helper whose pattern a request matches; None if there is none."""
         for helper in self.helpers:

@@ -22,10 +22,8 @@ LIMIT = Given("codex", "model_auto_compact_token_limit", 90_000)
 OTHER = Given("codex", "tool_output_token_limit", 900)
 
 
-def agent(*settings: Given, prediction: Any = None) -> Any:
-    return SimpleNamespace(
-        agent="codex", title="Codex", settings=settings, models=("gpt-5", "m"), prediction=prediction
-    )
+def agent(*settings: Given, prediction: Any = None, name: str = "codex") -> Any:
+    return SimpleNamespace(agent=name, title="Codex", settings=settings, models=("gpt-5", "m"), prediction=prediction)
 
 
 @pytest.fixture
@@ -103,12 +101,15 @@ def test_each_setting_is_verified_beside_the_others(
     done = ctxsim("advise", "logs", "--verify", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Codex\nmore\n\nseen 1\n\nseen 2\n")
     pairs = [(LIMIT.key, LIMIT.value), (OTHER.key, OTHER.value)]
-    assert heard == [("codex", pairs, "gpt-5"), ("codex", pairs[::-1], "gpt-5")]
+    assert heard == [("codex", pairs, ""), ("codex", pairs[::-1], "")], "Codex is run with one model only"
     done = ctxsim("advise", "logs", "--verify", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr == (
         "ctxsim: not verified: codex isn't there, or run: ctxsim check setting codex "
         "model_auto_compact_token_limit=90000 --install\n"
     )
+    advised["found"] = [agent(LIMIT, name="kimi-code")]
+    assert ctxsim("advise", "logs", "--verify", cwd=tmp_path).returncode == 1
+    assert heard[-1] == ("kimi-code", pairs[:1], "gpt-5")
 
 
 def test_settings_of_one_agent_are_written_together_after_their_changes_are_agreed_to(

@@ -199,6 +199,8 @@ def test_without_a_model_and_a_window_they_are_the_agents(made: Made) -> None:
 def test_an_agent_that_is_told_no_model_is_checked_with_none_of_the_users() -> None:
     with pytest.raises(CtxsimError, match="codex is run with the model 'mock' only; leave out --model gpt-6"):
         check_setting(agent(), "/bin", {LIMIT: 60_000}, model="gpt-6")
+    names = ("codex", "kimi-code", "gemini-cli", "claude-code")
+    assert [load_agent(name).takes_model for name in names] == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("model", "window"), [("Mock-[1M]", 1_000_000), ("mock-x", 300_000), ("MOCK", 300_000)])

@@ -101,8 +101,7 @@ def check_setting(
     setting, for a model that the agent isn't run with, and if the agent can't be run.
     """
     (key, value), *others = given.items()
-    told = any("{model}" in part for part in (*agent.command, *agent.probe.acp))
-    if model and agent.probe.window and not told and model != agent.probe.model:
+    if model not in ("", agent.probe.model) and not agent.takes_model:
         raise CtxsimError(f"{agent.name} is run with the model '{agent.probe.model}' only; leave out --model {model}")
     model = model or agent.probe.model
     here = Situation(agent, model, window or _window(agent, model))
