@@ -263,7 +263,8 @@ def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, .
         bad += [f"{scenario}: {note}" for note in run.observation.notes if "recognised" in note]
         for entry in done.entries:
             if entry.kind == "summary" and not done.agent.helpers:
-                said = ask(cast(Api, entry.api), entry.request, "", False).text.strip()
+                last = {**entry.request, "previous_response_id": None}
+                said = ask(cast(Api, entry.api), last, "", False).text.strip()
                 pattern = "^" + escape(said[:60]).replace(r"\ ", " ")
                 learned[f'[[helpers]]\nkind = "summary"\npattern = {json.dumps(pattern, ensure_ascii=False)}\n'] = None
     seen += [f"its summary request: {lines}" for lines in learned]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.counting.estimators.serialized import handed
-from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.readers.assembly.requests.bodies import Api, answer
 from ctxsim.readers.assembly.requests.logged import Caught, Said
 from ctxsim.transcript import Head, Item
 
@@ -33,6 +33,20 @@ class Asked(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...]
     text: str
     said: tuple[Said, ...] = ()
+
+
+class Before(dict[str, tuple[Said, ...]]):
+    """The messages up to each response of the Responses API, by its id: later requests may go on from it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: dict[Said, Said] = {}
+
+    def add(self, asked: Asked, response: dict[str, Any]) -> None:
+        """Add the response to a request."""
+        answered = Said(answer("responses", response, "response").parts, response=True)
+        # Each request may repeat all before it: equal messages are held once.
+        self[response["id"]] = tuple(self._held.setdefault(one, one) for one in (*asked.said, answered))
 
 
 class ToolCall(msgspec.Struct, frozen=True):

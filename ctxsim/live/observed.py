@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, open_estimator
 from ctxsim.errors import CtxsimError
-from ctxsim.live.exchange import Asked
+from ctxsim.live.exchange import Asked, Before
 from ctxsim.live.log import Entry
 from ctxsim.live.matching import History, Match, as_made
 from ctxsim.live.script import Script
@@ -136,7 +136,12 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
     replies: dict[int, Sequence[Part]] = {}
     helpers: dict[int, list[Entry]] = {}
     notes: Frequencies[str] = Frequencies()
+    before = Before()
     for entry in entries:
+        api = cast(Api, entry.api)
+        asked = ask(api, entry.request, "", False, before)
+        if api == "responses" and entry.status == 200:
+            before.add(asked, entry.response)
         if entry.kind != "main":
             helpers.setdefault(len(replies) + 1, []).append(entry)
             notes["requests that nobody recognised"] += entry.kind == "other"
@@ -144,8 +149,6 @@ def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation
         if entry.retry or entry.status == 429 or entry.step > len(script.steps):
             notes["requests past the end of the script"] += entry.step > len(script.steps)
             continue
-        api = cast(Api, entry.api)
-        asked = ask(api, entry.request, "", False)
         tries.setdefault(entry.step, []).append(Try(asked, history.match(asked.items, entry.step).matches, entry))
         if entry.status == 200:
             made = [part for part in answer(api, entry.response, "response").parts if part.kind == "tool_call"]

@@ -13,14 +13,14 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError
 from ctxsim.live import chat, gemini, messages, responses
 from ctxsim.live.agent import UNNAMED, Agent
-from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, items_of
+from ctxsim.live.exchange import Asked, Before, Refusal, Reply, ToolCall, Used, items_of
 from ctxsim.live.faults import Faults
 from ctxsim.live.matching import History, Matched
 from ctxsim.live.plan import Outcome
 from ctxsim.live.script import Script
 from ctxsim.live.tools import ending, tool_call, tools_of
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.requests.bodies import Api, answer, caught, ids
+from ctxsim.readers.assembly.requests.bodies import Api, caught, ids
 from ctxsim.readers.assembly.requests.logged import Said
 from ctxsim.readers.source import under
 from ctxsim.readers.source.values import objects
@@ -101,8 +101,7 @@ class Session:
         self._counter = counter or provider.counter()
         self._llm: Kernel | None = None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
-        self._said: dict[str, tuple[Said, ...]] = {}
-        self._messages: dict[Said, Said] = {}
+        self._before = Before()
         self._admitted: set[bytes] = set()
         self._limited: dict[int, int] = {}
         self._broken: set[int] = set()
@@ -117,7 +116,7 @@ class Session:
             # After a summary the next request can equal that of an earlier step, and isn't a retry of it.
             if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
-        asked = ask(api, body, model, stream, self._said)
+        asked = ask(api, body, model, stream, self._before)
         llm = self._llm_for(asked)
         if api == "messages":
             llm.request.marks = messages.marks_of(body, HEAD - 1 + len(asked.items))
@@ -144,11 +143,7 @@ class Session:
         if served.reply and not served.reply.broken:
             self._answered.append((digest, served))
             if api == "responses":
-                whole = responses.whole(served.reply)
-                answered = Said(answer(api, whole, "reply").parts, response=True)
-                # Each request may repeat all before it: equal messages are held once.
-                held = (self._messages.setdefault(one, one) for one in (*asked.said, answered))
-                self._said[whole["id"]] = tuple(held)
+                self._before.add(asked, responses.whole(served.reply))
             if kind == "main":
                 self.step += 1
                 made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]
@@ -157,7 +152,7 @@ class Session:
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
-        asked = ask(api, body, model, False, self._said)
+        asked = ask(api, body, model, False, self._before)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
 
     def outcome(self, seconds: float, statuses: tuple[int | None, ...], enclosed: tuple[str, ...]) -> Outcome:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pandas
 import pytest
 from invented import write_logs
@@ -24,6 +25,7 @@ from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.live.drive import run_apart
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.log import Entry
+from ctxsim.live.session import ask
 
 RESULTS = [f"result {n}: order A{n}000 of 20 pieces\n" + "x " * 400 for n in range(6)]
 
@@ -220,3 +222,12 @@ def test_a_summary_request_is_learned_by_its_text(lived: dict[str, Any], tmp_pat
     assert file.read_text() == f"name = 'mine'\n\n{lines}"
     lived["helpers"] = ("known",)
     assert not any("its summary request" in line for line in room.tried(str(file), True)[1])
+
+
+def test_a_summary_request_that_goes_on_by_an_id_is_learned(
+    lived: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "ask", ask)
+    going_on = {"input": "Be brief", "previous_response_id": "resp_1"}
+    lived["entries"] = [entry(), msgspec.structs.replace(entry("summary", api="responses"), request=going_on)]
+    assert 'pattern = "^Be brief"' in room.tried("mine.toml")[1][-1]

@@ -10,6 +10,7 @@ import pytest
 from probed_agent import agent
 from samples import conversation
 
+from ctxsim.live import responses
 from ctxsim.live.agent import Agent, Helper, Probing
 from ctxsim.live.confined import FILES
 from ctxsim.live.exchange import Refusal, ToolCall
@@ -63,6 +64,18 @@ def test_results_have_four_characters_a_token_in_any_count() -> None:
         text = text_of(1_000, number)
         assert COUNT(text) == 4 + 49 * 20 and len(text) == len(f"Result {number}.\n") + 49 * 80
     assert len({text_of(100, number) for number in range(20)}) == 20
+
+
+def test_a_request_that_goes_on_from_a_response_counts_as_one_that_is_sent_whole(tmp_path: Path) -> None:
+    probe = growing(tmp_path, waypoints=(50_000,))
+    body = {"model": "m", "tools": [{"type": "function", **BASH["function"]}], "input": "Read."}
+    first = probe.answer("responses", body, "m", False, {}).reply
+    assert first is not None
+    result = {"type": "function_call_output", "call_id": first.calls[0].id, "output": "Read."}
+    own = [{"role": "user", "content": "Read."}, *responses.whole(first)["output"], result]
+    going_on = {**body, "previous_response_id": f"resp_{first.id}", "input": [result]}
+    assert probe.count("responses", going_on, "m") == probe.count("responses", {**body, "input": own}, "m")
+    assert probe.answer("responses", going_on, "m", False, {}).reply
 
 
 def test_a_probe_of_one_large_result_is_over_with_the_request_that_has_it(tmp_path: Path) -> None:

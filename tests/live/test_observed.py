@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -96,6 +97,25 @@ def reading(path: Path, played: Transcript, *results: str) -> Observation:
         spoken.ask()
     entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
     return observe("observed:mine", script_of(played), entries)
+
+
+def test_a_conversation_that_goes_on_by_ids_is_observed_as_one_that_is_sent_whole(tmp_path: Path) -> None:
+    def seen(by_id: bool) -> Observation:
+        items: list[Any] = [{"role": "user", "content": "Do the task."}]
+        given: dict[str, Any] = {"model": "m", "tools": [{"type": "function", "name": "tool"}]}
+        with client(log := tmp_path / f"{by_id}.jsonl") as http:
+            for text in (FIRST, CUT, ""):
+                done = http.post("/v1/responses", json={**given, "input": items}).json()
+                if by_id:
+                    given["previous_response_id"], items = done["id"], []
+                else:
+                    items += done["output"]
+                calls = [one["call_id"] for one in done["output"] if one["type"] == "function_call"]
+                items += [{"type": "function_call_output", "call_id": call, "output": text} for call in calls]
+        entries = [msgspec.json.decode(line, type=Entry) for line in log.read_bytes().splitlines()]
+        return observe("observed:mine", script_of(sample()), entries)
+
+    assert seen(True) == seen(False)
 
 
 def test_a_policy_gets_summaries_as_large_as_the_agents(tmp_path: Path) -> None:

@@ -402,5 +402,5 @@ def test_of_messages_that_requests_repeat_one_copy_is_kept() -> None:
     for number in range(4):
         one.answer("responses", {"input": items}, "m", False, {})
         items = [*items, {"role": "user", "content": f"And then {number}."}]
-    task, *others = (said[0] for said in one._said.values())
+    task, *others = (said[0] for said in one._before.values())
     assert len(others) == 3 and all(other is task for other in others)

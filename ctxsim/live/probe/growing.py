@@ -15,8 +15,9 @@ import msgspec
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.live import responses
 from ctxsim.live.confined import NETWORK
-from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
+from ctxsim.live.exchange import Asked, Before, Refusal, Reply, ToolCall, Used
 from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, Probed, ProbePlan, Sent
 from ctxsim.live.script import Wanted
 from ctxsim.live.session import OVER, REMEMBERED, VENDORS, Served, ask
@@ -53,6 +54,7 @@ class Growing:
         self._calls_after = 0
         self._estimator = open_estimator("tokenizer") if self._probing.counts == "own" else None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
+        self._before = Before()
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return the answer to a request, or its refusal. Raises InputError for a body that isn't of that API."""
@@ -61,7 +63,7 @@ class Growing:
             # After a compaction an equal request is no retry: an agent that can't get smaller sends it again.
             if known == digest and not self._compacted:
                 return msgspec.structs.replace(served, retry=True)
-        asked = ask(api, body, model, stream)
+        asked = ask(api, body, model, stream, self._before)
         agent = self._plan.agent
         helper = agent.helper_of(asked.text, asked.head.system, dict(headers))
         kind = helper.kind if helper else "other" if agent.tools and not asked.tools else "main"
@@ -75,11 +77,13 @@ class Growing:
             served = self._served(asked, kind, tokens, template.replace("{summary}", SUMMARY))
         if served.reply:
             self._answered.append((digest, served))
+            if api == "responses":
+                self._before.add(asked, responses.whole(served.reply))
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for paths that only count. Raises InputError for an invalid body."""
-        return self._tokens(ask(api, body, model, False)) + self._added
+        return self._tokens(ask(api, body, model, False, self._before)) + self._added
 
     @property
     def by_protocol(self) -> bool:
