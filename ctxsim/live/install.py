@@ -18,6 +18,8 @@ from ctxsim.safety.processes import without_keys
 INSTALL_S, ASK_S = 1_200, 120
 _TOLD = re.compile("error|not found", re.IGNORECASE)
 """In a line that says why; behind it come hints, as of pyenv, whose programs only stand for those of some versions."""
+_TOLD_BY_NPM = re.compile(r"npm (?:error|ERR!) \S+ \S+ \S")
+"""In npm's line that says why: before it come a code and a path, behind it hints and the name of a log."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
 
@@ -109,7 +111,8 @@ def _run(agent: Agent, command: list[str]) -> None:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no word of why"]
         told = [line for line in lines if _TOLD.search(line)] or lines
-        raise CtxsimError(f"{agent.name}: it can't be installed: {told[-1]}")
+        why = next(filter(_TOLD_BY_NPM.match, lines), told[-1])
+        raise CtxsimError(f"{agent.name}: it can't be installed: {why}")
 
 
 def _version(program: str) -> str:

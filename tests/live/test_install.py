@@ -209,6 +209,7 @@ def test_what_cannot_be_installed_says_why(cache: Path, monkeypatch: pytest.Monk
         ("one\nlast\n", "last"),
         ("", "no word of why"),
         ("a: command not found\nhint\n", "a: command not"),
+        ("npm error code E404\nnpm error 404 Not Found - GET\nnpm error A complete log\n", "npm error 404 Not"),
     ):
         monkeypatch.setattr(
             install.subprocess, "run", lambda *_, e=error, **__: SimpleNamespace(returncode=1, stderr=e)
