@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.counting.estimators.serialized import handed
 from ctxsim.readers.assembly.requests.bodies import Api, answer
 from ctxsim.readers.assembly.requests.logged import Caught, Said
+from ctxsim.readers.source import decoded
 from ctxsim.transcript import Head, Item
 
 
@@ -58,8 +58,9 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     @property
     def input(self) -> dict[str, Any]:
-        """The decoded arguments; if they are no JSON object, an object with them under `input`."""
-        return handed(self.arguments)
+        """The decoded arguments; if they are no valid JSON object, an object with them under `input`."""
+        value = decoded(self.arguments or "{}")
+        return value if isinstance(value, dict) else {"input": self.arguments}
 
 
 class Used(msgspec.Struct, frozen=True):

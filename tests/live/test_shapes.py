@@ -54,6 +54,9 @@ def test_a_text_is_sent_in_pieces_of_four_hundred_characters() -> None:
         ("[1]", {"input": "[1]"}),
         ("no json", {"input": "no json"}),
         ("7", {"input": "7"}),
+        # What no answer in JSON can hold: a number that isn't one, and half an emoji.
+        ('{"a": NaN}', {"input": '{"a": NaN}'}),
+        (r'{"a": "\ud83d"}', {"a": "\ufffd"}),
     ],
 )
 def test_arguments_that_are_no_object_get_a_name(arguments: str, given: dict[str, Any]) -> None:
