@@ -30,7 +30,7 @@ def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: flo
     figures = _figures(run, policy)
     if usd is None and share is None:
         raise TypeError("cost_not_over needs usd=... or share=...")
-    if figures.usd is None or (share is not None and figures.usd_share is None):
+    if figures.usd is None or figures.usd_share is None:
         raise AssertionError(f"{policy}: no prices are known of these transcripts; give a model or prices")
     if usd is not None and figures.priced < figures.transcripts:
         some = f"{figures.priced:,} of {figures.transcripts:,}"
@@ -39,7 +39,7 @@ def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: flo
         )
     if usd is not None and figures.usd > usd:
         raise AssertionError(f"{policy}: costs {figures.usd:.6g} USD, more than {usd:.6g}")
-    if share is not None and figures.usd_share is not None and figures.usd_share.value > share:
+    if share is not None and figures.usd_share.value > share:
         costs = f"{figures.usd_share.value:.2%} of keep-all's dollars"
         raise AssertionError(f"{policy}: costs {costs}, more than {share:.2%}")
 
