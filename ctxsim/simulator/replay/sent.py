@@ -7,7 +7,7 @@ from ctxsim.transcript import Call
 from ctxsim.view import Edit, Made, View
 
 
-class Tally(msgspec.Struct):
+class Tally(msgspec.Struct, eq=False):
     """What happened since the last request: the policies' edits, messages and summaries."""
 
     edits: list[Made] = []

@@ -49,3 +49,8 @@ def test_what_was_recorded_is_told_of_the_same_request_alone() -> None:
     )
     found = run(msgspec.structs.replace(made, calls=calls), "keep-all")
     assert [one.tokens_recorded for one in found] == [70, None, None]
+
+
+def test_calls_can_be_in_a_set() -> None:
+    calls = run(conversation("a", "b"), "keep-all")
+    assert len({*calls, *calls}) == 3
