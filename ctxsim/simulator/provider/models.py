@@ -64,7 +64,12 @@ def _fitting(entries: tuple[Model, ...], model: str) -> list[Model]:
     return [
         entry
         for entry in entries
-        if any(fnmatchcase(name, of(one)) for name in names for one in entry.id.split(",") for of in (str.lower, bare))
+        if any(
+            fnmatchcase(name, of(one))
+            for name in names
+            for one in map(str.strip, entry.id.split(","))
+            for of in (str.lower, bare)
+        )
     ]
 
 

@@ -20,6 +20,13 @@ from ctxsim.simulator.provider.vendor import parsed_vendor
 WORDY = "word " * 400
 
 
+def test_patterns_of_an_override_may_stand_behind_a_comma_and_a_space(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text('[[model]]\nid = "my-model, my-other*"\nwindow = 1000\n')
+    found = [find_model(name, None, read_overrides(file)) for name in ("my-model", "my-other-2")]
+    assert [one and one.window for one in found] == [1_000, 1_000]
+
+
 def test_override_ids_may_have_a_prefix(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text('[[model]]\nid = "openai/gpt-4o"\nwindow = 1234\nvendor = "none"\n')
