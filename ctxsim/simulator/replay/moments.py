@@ -147,6 +147,7 @@ class Moments:
             return returned
         if isinstance(returned, Stop) and moment == "before_call":
             _must(link, moment, "give Stop a reason", str, returned.reason)
+            _check_text(link, moment, returned.reason)
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:
             raise ContractError(

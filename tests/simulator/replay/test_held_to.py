@@ -66,6 +66,7 @@ class Wrong(Policy):
     ("before_call", lambda one, view: one.kept[0].drop([0], "") if view.results else view,
      "before_call returned a view from an earlier moment"),
     ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
+    ("before_call", lambda one, view: Stop("\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.drop([0], None), "before_call gave a reason that is no text: None"),
     ("after_call", lambda one, view: Stop("no"), "after_call must return the view it was given or an edit of it"),

@@ -50,6 +50,16 @@ def test_the_place_stands_behind_a_message_however_long() -> None:
         run_class(Wordy, conversation("a"))
 
 
+def test_half_a_surrogate_pair_in_a_message_is_escaped() -> None:
+    @dataclass
+    class Halved(Policy):
+        def before_call(self, view: View) -> View:
+            raise ValueError("\ud800 is half")
+
+    with pytest.raises(ContractError, match=r"raised ValueError: \\ud800 is half"):
+        run_class(Halved, conversation("a"))
+
+
 def test_an_object_may_have_moments_of_its_own() -> None:
     heard: list[str] = []
 
