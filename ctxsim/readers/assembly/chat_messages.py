@@ -47,7 +47,8 @@ class ToolCall(msgspec.Struct):
     @property
     def called(self) -> Function | None:
         """The called function; None for an empty entry."""
-        return self.function or self.custom or (Function(self.name, self.arguments or self.args) if self.name else None)
+        arguments = self.args if self.arguments in ("", None) else self.arguments
+        return self.function or self.custom or (Function(self.name, arguments) if self.name else None)
 
 
 def written_arguments(calls: Any) -> dict[str, str]:

@@ -100,6 +100,8 @@ def test_arguments_as_the_model_wrote_them(tmp_path: Path) -> None:
     # A copy of another form is no reason to fail: the decoded arguments are there.
     broken = document(said("assistant", "", (9, 1), tool_calls=calls, raw_data=raw))
     assert one(tmp_path, broken).items[0].text == '{"phone":"5"}'
+    # A call without arguments was written as an empty object.
+    assert one(tmp_path, document(said("assistant", "", (9, 1), tool_calls=[call("now", "c1")]))).items[0].text == "{}"
 
 
 def test_tool_definitions_and_reasoning_where_they_are_recorded(tmp_path: Path) -> None:
