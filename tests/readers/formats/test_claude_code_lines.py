@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from read_back import Json, all_of, left_out, only, said, taken, write
 
+from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript, Usage
 
@@ -243,6 +244,9 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     assert (main.cost_usd, len(main.calls), child.parent, child.name) == (0.25, 3, main.name, f"{main.name}#t1")
     assert child.cost_usd is None
     assert [item.kind for item in child.items] == ["tool_call", "tool_result"]
+    # An agent that is no text is refused, as in lines.
+    with pytest.raises(InputError, match="agentId"):
+        all_of(written([*lines, {**lines[1], "parent_tool_use_id": ["t1"]}]), "claude-code")
 
 
 @pytest.mark.parametrize(("beside", "parent"), [

@@ -38,7 +38,7 @@ def records_of(source: Source, sample: Sample, notes: list[str]) -> Iterable[Rec
 
 def _as_lines(records: Iterable[Record]) -> Iterator[Record]:
     """Yield lines in which each names the one before it, of the main agent or of the same sub-agent, as its parent."""
-    last: dict[Any, str] = {}
+    last: dict[str, str] = {}
     started: dict[str, Any] = {}
     for number, record in enumerate(records):
         value = record.value
@@ -49,10 +49,10 @@ def _as_lines(records: Iterable[Record]) -> Iterator[Record]:
             started = {"cwd": value.get("cwd"), "version": value.get("claude_code_version")}
         agent = value.get("parent_tool_use_id")
         line = {
-            "uuid": f"{number}", "parentUuid": last.get(agent), "isSidechain": agent is not None, "agentId": agent,
+            "uuid": f"{number}", "parentUuid": last.get(str(agent)), "isSidechain": agent is not None, "agentId": agent,
             "sessionId": value.get("session_id"), "timestamp": value.get("_audit_timestamp"),
             "compactMetadata": {"trigger": under(value, "compact_metadata", "trigger"),
                                 "preTokens": under(value, "compact_metadata", "pre_tokens")},
         }  # fmt: skip
-        last[agent] = line["uuid"]
+        last[str(agent)] = line["uuid"]
         yield replace(record, value=value | started | {name: one for name, one in line.items() if one is not None})
