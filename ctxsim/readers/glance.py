@@ -14,6 +14,8 @@ from ctxsim.readers.source import Sample, Source, decoded
 
 _MODEL = re.compile(rb'"model":\s*"([^"]{1,200})"')
 _PROJECT = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.){1,4000}")')
+_USAGE = re.compile(rb'.*"usage":\s*\{', re.DOTALL)
+"""As far as the last object of this name: a log may have `"usage":null` behind it."""
 _PARTS = tuple(
     re.compile(rb'"%s":\s*(\d{1,12})' % name)
     for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
@@ -53,10 +55,11 @@ def _of_session(source: Source) -> dict[str, int]:
     for _, line in source.lines():
         if not project and (told := _PROJECT.search(line)):
             project = decoded(told[1].decode("utf-8", "replace")) or ""
-        at = line.rfind(b'"usage":')
-        if at < 0 or b'"cache_read_input_tokens"' not in line or not (model := _MODEL.search(line)):
+        if b'"cache_read_input_tokens"' not in line or not (usage := _USAGE.match(line)):
             continue
-        parts = (part.search(line, at) for part in _PARTS)
+        if not (model := _MODEL.search(line)):
+            continue
+        parts = (part.search(line, usage.end()) for part in _PARTS)
         tokens = sum(int(part[1]) for part in parts if part)
         largest[model[1]] = max(tokens, largest.get(model[1], 0))
     return {

@@ -57,6 +57,12 @@ def test_usage_that_stands_first_in_a_line_counts(tmp_path: Path) -> None:
     assert accepted(sources(str(tmp_path))) == {"m in ": (6, 1)}
 
 
+@pytest.mark.parametrize("behind", [None, 7, "none", []])
+def test_usage_that_holds_no_numbers_behind_the_model_s_hides_nothing(tmp_path: Path, behind: object) -> None:
+    put(tmp_path / "a.jsonl", json.dumps({**json.loads(said("m", 1, 20, 300)), "result": {"usage": behind}}))
+    assert accepted(sources(str(tmp_path))) == {"m in /p": (321, 1)}
+
+
 def test_formats_are_named_once_in_order(tmp_path: Path) -> None:
     chat = json.dumps([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}])
     rollout = json.dumps({"type": "session_meta", "payload": {"id": "s"}, "timestamp": "2026-01-01T00:00:00Z"})
