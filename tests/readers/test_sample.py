@@ -53,6 +53,16 @@ def test_lines_or_a_document(data: str, jsonl: bool, records: list[Any]) -> None
     assert found.document == (records[0] if records and not jsonl else None)
 
 
+def test_a_document_of_one_line_is_decoded_once_to_know_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    found = sample(lines({"a": 1}))
+    kept = found.source.open
+    monkeypatch.setattr(found.source, "open", lambda: opened.append(1) or kept())
+    assert not found.columns
+    opened.clear()
+    assert (found.jsonl, opened) == (False, [1])
+
+
 def test_what_is_cut_is_no_document() -> None:
     with pytest.raises(InputError, match="x: is not complete JSON"):
         _ = sample('{"a":\n1').document

@@ -162,7 +162,7 @@ class Sample:
             return False
         lines = self.source.lines()
         values = _values(next(lines, (0, b""))[1])
-        return len(values) > 1 or (bool(values) and any(lines)) or self.torn
+        return len(values) > 1 or any(lines) if values else self.torn
 
     @cached_property
     def document(self) -> Any:
