@@ -98,9 +98,10 @@ def inputs_of(
     if isinstance(what, Scenario):
         return msgspec.structs.replace(said, scenario=what)
     if not isinstance(what, str | PathLike):
-        if not what:
+        paths = tuple(fspath(one) for one in what)
+        if not paths:
             raise CtxsimError("no recording to replay: the list of paths is empty")
-        return msgspec.structs.replace(said, paths=tuple(map(fspath, what)))
+        return msgspec.structs.replace(said, paths=paths)
     name = fspath(what)
     a_path = not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()
     if a_path and not names_scenario(what):

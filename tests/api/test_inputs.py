@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from invented import write_logs
 from samples import conversation
@@ -66,6 +67,12 @@ def test_a_name_is_a_scenario_unless_a_file_has_it(folder: Path) -> None:
 def test_no_path_at_all_is_told() -> None:
     with pytest.raises(CtxsimError, match="no recording to replay: the list of paths is empty"):
         inputs_of([])
+    with pytest.raises(CtxsimError, match="the list of paths is empty"):
+        inputs_of(iter(()))  # type: ignore[arg-type]
+
+
+def test_paths_are_any_iterable() -> None:
+    assert inputs_of(np.array(["a", "b"])) == inputs_of(one for one in "ab") == Inputs(paths=("a", "b"))  # type: ignore[arg-type]
 
 
 def test_a_scenarios_file_that_runs_code_asks_for_trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
