@@ -79,7 +79,7 @@ class Run(results.Run):
 
         Any label that opens the same policy names its rows.
         """
-        if given := values.get("policy"):
+        if (given := values.get("policy")) is not None:
             labels = [given] if isinstance(given, str) else given
             values["policy"] = [one if one in self.partial else label_in(self, one) for one in labels]
         return super().table(name, *columns, **values)

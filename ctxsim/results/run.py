@@ -48,7 +48,10 @@ class Run:
         columns = columns or known
         there = [column for column in columns if column not in self.lacking[name]]
         among = {column: [one] if isinstance(one, str) else list(one) for column, one in values.items()}
-        wanted = [pyarrow.dataset.field(column).isin(these) for column, these in among.items()]
+        wanted = [
+            pyarrow.dataset.field(column).isin(these) if these else pyarrow.dataset.scalar(False)
+            for column, these in among.items()
+        ]
         # Reading ahead would hold half of the table in memory.
         with self._readable(name):
             scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(

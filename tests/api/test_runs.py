@@ -46,6 +46,7 @@ def test_rows_of_a_policy_are_found_by_any_label_that_opens_it() -> None:
     run = ctxsim.bench("documented-53k", ["keep-all", "mask:keep=3"])
     whole = run.table("calls", policy=["mask:keep=3,batch=1"])
     assert len(whole) == 7 and run.table("calls", policy="mask:keep=3").equals(whole)
+    assert run.table("calls", policy=whole.policy).equals(whole) and run.table("calls", policy=[]).empty
     with pytest.raises(UnknownName, match="has no policy 'mask:keep=4,batch=1'; did you mean mask:keep=3,batch=1"):
         run.table("calls", policy=["mask:keep=4"])
 
