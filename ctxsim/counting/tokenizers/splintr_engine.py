@@ -48,6 +48,9 @@ class SplintrTokenizer:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SplintrTokenizer, (self.name,)
+
     # Loaded lazily: a process that needs only the vocabulary's hash saves a fifth of a second.
     @cached_property
     def _engine(self) -> Any:

@@ -94,6 +94,7 @@ def test_of_all_cuts_the_one_into_fewest_pieces_counts() -> None:
     assert tokenizer.count_many(["bcdefg", "bcd", "efg"]) == [3, 2, 3]
 
 
-def test_it_reaches_other_processes() -> None:
-    sent = pickle.loads(pickle.dumps(open_tokenizer("claude_3")))
-    assert sent.count_many(["Don't stop"]) == open_tokenizer("claude_3").count_many(["Don't stop"])
+@pytest.mark.parametrize("name", ["claude_3", "cl100k_base"])
+def test_it_reaches_other_processes(name: str) -> None:
+    counted = open_tokenizer(name).count_many(["Don't stop"])
+    assert pickle.loads(pickle.dumps(open_tokenizer(name))).count_many(["Don't stop"]) == counted
