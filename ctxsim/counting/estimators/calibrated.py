@@ -18,7 +18,7 @@ VERSION = 2
 class Ratio(msgspec.Struct, frozen=True):
     """Characters per token with its 95 % bootstrap interval over transcripts (None with fewer than six)."""
 
-    chars_per_token: float
+    chars_per_token: PerToken
     low: float | None
     high: float | None
     texts: int
@@ -85,7 +85,7 @@ class Calibrated(Estimator):
 
     file: str
     use: Literal["tool", "ratio", "classes"] = "tool"
-    _calibration: Calibration = field(init=False, repr=False, compare=False)
+    _calibration: Calibration = field(init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_calibration", read_calibration(Path(self.file)))

@@ -122,7 +122,7 @@ class Estimator:
     @property
     def by_usage(self) -> bool:
         """Whether the estimate of a request depends on the usage that the provider has reported."""
-        reported = Reported(Usage(1_000), 100)
+        reported = Reported(Usage(1_000, output_tokens=10), 100)
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
 
 

@@ -53,7 +53,7 @@ def parsed(text: str) -> object:
     """Return the value of a JSON text; a text that isn't JSON is returned unchanged."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -70,7 +70,7 @@ def if_json(text: str, **options: Any) -> str:
     """Return a JSON text as `json.dumps` writes it with these options; a text that isn't JSON is returned unchanged."""
     try:
         return json.dumps(json.loads(text), **options)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

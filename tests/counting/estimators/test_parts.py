@@ -25,7 +25,7 @@ from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
 from ctxsim.counting.estimators.estimator import divided, length
-from ctxsim.counting.estimators.serialized import if_json, written_again
+from ctxsim.counting.estimators.serialized import handed, if_json, written_again
 from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.transcript import Head, Item, Media, Usage
 
@@ -87,6 +87,12 @@ def test_what_an_estimator_is_by_itself() -> None:
     assert not open_estimator("output-only").by_usage
     assert Reported() == Reported(None, 0, {})
 
+    class Adds(CountsWords):
+        def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+            return reported.usage.input_tokens + reported.usage.output_tokens if reported.usage else size  # type: ignore[operator]
+
+    assert Adds().by_usage
+
 
 @pytest.mark.parametrize(
     ("usage", "size", "reported", "tokens"),
@@ -120,6 +126,8 @@ def test_arguments_written_again() -> None:
     assert [written_again(text) for text in ("", "{}", '{"a":1}', '"a"', "a")] == [
         "{}", "{}", '{"a": 1}', '{"input": "\\"a\\""}', '{"input": "a"}',
     ]  # fmt: skip
+    deep = "[" * 100_000
+    assert if_json(deep) == deep and handed(deep) == {"input": deep}
 
 
 def test_characters_of_messages_together_or_one_by_one() -> None:
@@ -167,6 +175,20 @@ def test_a_calibration_from_a_file(tmp_path: Path) -> None:
     file.write_bytes(msgspec.json.encode(Calibration(3, "x", plain, 2.0, None, "tool", {}, weights, {}, {})))
     with pytest.raises(InputError, match="is version 3 of the calibration file; this program reads 2"):
         Calibrated(str(file))
+    for ratio in (0.0, -4.0):
+        none = msgspec.structs.replace(plain, chars_per_token=ratio)
+        file.write_bytes(msgspec.json.encode(Calibration(2, "x", none, 2.0, None, "tool", {}, weights, {}, {})))
+        with pytest.raises(InputError, match="chars_per_token"):
+            Calibrated(str(file))
+
+
+def test_a_calibration_that_is_written_again_counts_the_head_anew(tmp_path: Path) -> None:
+    file, plain, weights = tmp_path / "mine.json", Ratio(4.0, None, None, 1, 1, 1, 1), dict.fromkeys(FEATURES, 1.0)
+    counted = []
+    for divisor in (4.0, 2.0):
+        file.write_bytes(msgspec.json.encode(Calibration(2, "x", plain, divisor, None, "tool", {}, weights, {}, {})))
+        counted.append(Calibrated(str(file)).request(Head("a" * 8), 0, (), Reported()))
+    assert counted == [2, 4]
 
 
 def test_the_contract_asks_of_texts_and_requests() -> None:
