@@ -242,6 +242,13 @@ def load_vendor(name: str) -> Vendor:
 def parsed_vendor(where: str, text: bytes) -> Vendor:
     """Return a vendor's rules from the text of a file. Raises InputError naming the field that doesn't fit."""
     try:
-        return msgspec.convert({"name": Path(where).stem, **toml_values(text, where)}, Vendor)
+        vendor = msgspec.convert({"name": Path(where).stem, **toml_values(text, where)}, Vendor)
+        for differs in vendor.framing.by_model.values():
+            msgspec.convert({"name": "", "framing": differs}, Vendor)
     except msgspec.ValidationError as error:
         raise InputError(where, f"is no vendor: {error}") from None
+    try:
+        vendor.overflow.message.format(tokens="1,000", window="900")
+    except (AttributeError, LookupError, ValueError):
+        raise InputError(where, "is no vendor: overflow.message takes {tokens} and {window} only") from None
+    return vendor

@@ -132,6 +132,17 @@ def test_a_vendors_numbers_have_bounds(line: str) -> None:
         parsed_vendor("v.toml", line.encode())
 
 
+@pytest.mark.parametrize(("line", "told"), [
+    ("framing.by_model.x.mesage = 3", r"unknown field `mesage` - at `\$\.framing`$"),
+    ("framing.by_model.x.message = 'three'", r"Expected `int`, got `str` - at `\$\.framing\.message`$"),
+    *((f"overflow.message = '{text}'", r"overflow.message takes {tokens} and {window} only$")
+      for text in ("{most} at most", "{} at most", "{tokens:,} at most", "{tokens} }")),
+])  # fmt: skip
+def test_a_vendor_that_no_replay_could_use_is_none(line: str, told: str) -> None:
+    with pytest.raises(InputError, match=rf"v\.toml: is no vendor: .*{told}"):
+        parsed_vendor("v.toml", line.encode())
+
+
 def test_a_cache_without_known_prices(tmp_path: Path) -> None:
     setting = Setting("a", "a", ("keep-all", "mask:keep=1"), overrides={"cache": "anthropic"})
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation(WORDY, WORDY, "c", "d"))))
