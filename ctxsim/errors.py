@@ -20,8 +20,10 @@ LONGEST = 1_900
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
-    """Return a text as one line. Characters past `longest` are replaced by their number."""
-    text = " ".join(text.split())
+    """Return a text as one line that can be written: characters past `longest` are replaced by their number, halves of
+    surrogate pairs (as in names of files with odd bytes) are escaped.
+    """
+    text = " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest:,} characters more)"
 
 

@@ -38,6 +38,10 @@ def test_a_message_has_at_most_1900_characters() -> None:
     assert str(CtxsimError("x" * 1_901)) == one_line("x" * 1_901) == "x" * 1_900 + " ... (1 characters more)"
 
 
+def test_half_a_surrogate_pair_is_escaped() -> None:
+    assert str(InputError("caf\udce9.jsonl", "is no transcript")) == r"caf\udce9.jsonl: is no transcript"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

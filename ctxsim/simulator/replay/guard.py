@@ -83,10 +83,8 @@ def limit_s() -> float:
 
 
 def _said(error: Exception) -> str:
-    """An error's message and place. A long message is cut, so that the place still fits. Lone surrogates are escaped,
-    so that the line can be written.
-    """
-    return one_line(str(error).encode("utf-8", "backslashreplace").decode(), SAID) + _place(error)
+    """An error's message and place. A long message is cut, so that the place still fits."""
+    return one_line(str(error), SAID) + _place(error)
 
 
 def _place(error: BaseException) -> str:
