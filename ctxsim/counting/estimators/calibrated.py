@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.counting.estimators.classes import FEATURES, weighted
-from ctxsim.counting.estimators.estimator import Estimator, PerToken
+from ctxsim.counting.estimators.estimator import Estimator, Factor, PerToken
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file
 from ctxsim.transcript import Item
@@ -56,7 +56,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     risk: float | None
     by: str
     groups: dict[str, Ratio]
-    class_weights: dict[str, float]
+    class_weights: dict[str, Factor]
     errors: dict[str, float | None]
     provenance: dict[str, str | int | float]
     heads: Heads | None = None

@@ -17,6 +17,9 @@ Unit = Literal["points", "utf16", "bytes"]
 PerToken = Annotated[float, msgspec.Meta(gt=0)]
 """Characters or bytes per token."""
 
+Factor = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""What a count is multiplied by."""
+
 
 class Reported(msgspec.Struct, frozen=True):
     """What the provider has reported so far: the usage of the last accepted call, the view's size by this estimator

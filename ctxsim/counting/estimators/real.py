@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.counting.estimators.estimator import Estimator, Factor
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 
@@ -24,7 +24,7 @@ class FullCount(Counts, Estimator):
     name = "tokenizer"
     # Without a factor it may be the tokenizer against which estimators are judged.
     judged_at = ("factor=1.5",)
-    factor: float = 1.0
+    factor: Factor = 1.0
 
     def text(self, text: str) -> int:
         return -int(-self._counter.text(text) * self.factor // 1)

@@ -278,6 +278,14 @@ def test_a_ratio_of_nothing_is_refused(ratio: str) -> None:
         open_estimator(f"chars:ratio={ratio}")
 
 
+@pytest.mark.parametrize("factor", ["-1", "nan", "inf"])
+def test_a_factor_that_gives_no_tokens_is_refused(factor: str) -> None:
+    assert open_estimator("words:factor=0").text("one") == 0
+    for family in ("words", "tokenizer"):
+        with pytest.raises(LabelError, match=f"^{family}: factor={factor}: expected a number "):
+            open_estimator(f"{family}:factor={factor}")
+
+
 def test_characters_are_tracked_of_tool_results_alone() -> None:
     # 7 / 3.5; what the model and the user say is tracked by the usage.
     tracked = open_estimator("tool-chars")
