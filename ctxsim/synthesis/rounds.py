@@ -40,7 +40,7 @@ CANARIES = {
 
 FACTS |= CANARIES
 
-Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(FACTS)})$")]
+Kind = Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(FACTS)})\Z")]
 
 PARTS = ("early", "middle", "late")
 """Thirds of the calls that plant facts."""

@@ -71,6 +71,7 @@ def test_what_must_be_at_least_one() -> None:
         (needles.Parameters, {"ages": []}),
         (turns.Parameters, {"turns": []}),
         (rounds.Parameters, {"kinds": []}),
+        (rounds.Parameters, {"kinds": ["value\n"]}),
     ):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(given, kind)
