@@ -41,10 +41,10 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 def backtest(sessions: Sessions, horizons: Sequence[int] = HORIZONS, most: int | None = None) -> Iterator[Tried]:
-    """Yield every possible forecast of dollars, or of tokens without prices; for each horizon at most `most`, spread
-    over the sessions. Forecasts from priors are left out.
+    """Yield every possible forecast of dollars, or of tokens if prices are unknown or 0; for each horizon at most
+    `most`, spread over the sessions. Forecasts from priors are left out.
     """
-    amount = "usd" if "usd" in sessions.amounts else "tokens"
+    amount = "usd" if np.any(sessions.amounts.get("usd", 0.0)) else "tokens"
     values = sessions.amounts[amount]
     usual = values.mean()
     places: dict[int, list[int]] = defaultdict(list)

@@ -47,6 +47,7 @@ def test_of_each_horizon_so_many_are_tried_from_eight_sessions_on() -> None:
     assert seen(6) == list(range(8, 19)), "the last six come after 18"
     assert seen(6, most=3) == [8, 12, 16] and seen(6, most=1) == [8] and seen(6, 12, most=2) == [8, 8, 11, 14]
     assert {one.ahead for one in backtest(sessions([2.0] * 30), most=1)} == {5, 10, 20}
-    # Without prices of tokens there are no dollars.
-    bare = msgspec.structs.replace(made, amounts={"tokens": made.amounts["tokens"]})
-    assert {one.amount for one in backtest(bare, (6,), 1)} == {"tokens"}
+    # Without prices of tokens there are no dollars, and none of a free model are worth a forecast.
+    for dollars in ({}, {"usd": 0 * made.amounts["usd"]}):
+        bare = msgspec.structs.replace(made, amounts={"tokens": made.amounts["tokens"], **dollars})
+        assert {one.amount for one in backtest(bare, (6,), 1)} == {"tokens"}
