@@ -123,7 +123,8 @@ def least_usd(ledger: Ledger) -> Callable[[int, int], float]:
 
 def cheapest_usd(provider: Provider) -> tuple[float, float]:
     """Return USD per token in its first request and in each later one, at the lowest rates of any request."""
-    prices = [provider.prices or Prices(0.0, 0.0), *(other.prices for other in provider.others)]
+    listed = [provider.prices or Prices(0.0, 0.0), *(other.prices for other in provider.others)]
+    prices = [*listed, *(hours.prices for one in listed for hours in one.hours)]
 
     def low(*rates: Rate | None) -> float:
         steps = [rate if isinstance(rate, tuple) else ((0, rate),) for rate in rates if rate is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import msgspec
 import pytest
 from samples import ASK, TASK, basis_of, chat
@@ -10,7 +12,7 @@ from ctxsim.simulator.bounds.frontier import cheapest_usd
 from ctxsim.simulator.bounds.lossless import scheduled
 from ctxsim.simulator.measure.measured import Basis
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.prices import Hours, Prices
 from ctxsim.simulator.provider.rules import Other
 from ctxsim.transcript import Head
 
@@ -87,6 +89,9 @@ def test_what_a_recording_shows_as_read_may_be_read_in_its_first_request(call: i
     ({"cache": "minimax", "prices": Prices(3.0, 15.0, 0.3, 2.0)}, (3e-6, 0.3e-6)),
     # The lowest rate that a request of any length can have.
     ({"cache": "anthropic", "prices": Prices(((0, 3.0), (9, 6.0)), 15.0, ((0, 0.4), (9, 0.2)))}, (3e-6, 0.2e-6)),
+    # Or at any hour.
+    ({"cache": "anthropic", "prices": Prices(3.0, 15.0, 0.3, 3.75, hours=(
+        Hours(time(1), time(2), Prices(2.0, 9.0, 0.1, 2.5)),))}, (2e-6, 0.1e-6)),
     # Or to any model of the session.
     ({"cache": "anthropic", "prices": Prices(3.0, 15.0, 0.3, 3.75),
       "others": (Other("b", "b", Prices(1.0, 5.0, 0.1, 1.25)),)}, (1e-6, 0.1e-6)),
