@@ -48,6 +48,15 @@ def test_without_prices_nobody_passes(tmp_path: Path) -> None:
         assert "no prices are known" in says(cost_not_over, run, MASK, **limit)
 
 
+def test_a_free_model_costs_nothing(tmp_path: Path) -> None:
+    free = made_run(tmp_path / "free", {"keep-all": [{"cost_usd": 0.0}], MASK: [{"cost_usd": 0.0}]})
+    cost_not_over(free, MASK, usd=0.0, share=0.5)
+    rows = {"keep-all": [{"cost_usd": 10.0}, {"cost_usd": 0.0}], MASK: [{"cost_usd": 4.0}, {"cost_usd": 0.0}]}
+    some = made_run(tmp_path / "some", rows)
+    cost_not_over(some, MASK, usd=4.0, share=0.4)
+    assert says(cost_not_over, some, MASK, usd=3.0) == f"{MASK}: costs 4 USD, more than 3"
+
+
 def test_a_bill_of_some_transcripts_is_no_pass(tmp_path: Path) -> None:
     run = made_run(tmp_path / "run", {"keep-all": [{"cost_usd": 10.0}, {}], MASK: [{"cost_usd": 4.0}, {}]})
     assert "prices are known of only 1 of 2 transcripts" in says(cost_not_over, run, MASK, usd=99.0)
