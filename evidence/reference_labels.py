@@ -190,6 +190,8 @@ def main() -> None:
     used, calls = precision(found, ["none"])
     print(f"| calls without a found reference that used an old result | {used} | {calls} |")
     right, judged = precision(found, ["value", "name", "loose"])
+    if not (right and calls):
+        sys.exit("\ntoo few labelled cases in this folder for a recall")
     with_reference, without = shares(folder)
     hit, missed = with_reference * right / judged, without * used / calls
     print(f"\nrecall at call level: {hit / (hit + missed):.0%}")
