@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ctxsim.counting.estimators.serialized import handed
+from ctxsim.counting.estimators.serialized import handed, parsed
 from ctxsim.errors import ContractError
 from ctxsim.policies.foreign.conversation import HEAD, Conversation, Group, Message, role_of, text_of
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
@@ -199,13 +199,13 @@ def content_of(message: Message) -> str:
 
 
 def _arguments(group: Group, item: Item, call: Message) -> str | None:
-    """A call's new arguments, given as text or as an object; None if they are equal as an object."""
+    """A call's new arguments, given as text or as a value; None if they are equal as a value or as an object."""
     function = call.get("function") or {}
     if function.get("name", item.tool) != item.tool:
         raise ContractError(f"message {group.id} calls {function['name']}, the model called {item.tool}")
     arguments = function.get("arguments", item.text)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return None if text == item.text or handed(text) == handed(item.text) else text
+    return None if text == item.text or any(read(text) == read(item.text) for read in (parsed, handed)) else text
 
 
 def _is_head(message: Message, head: Head) -> bool:
