@@ -250,6 +250,16 @@ def test_deepagents_counts_tools_at_four_characters_a_token() -> None:
         assert results(driven) == sent
 
 
+@pytest.mark.parametrize("policy", ["langchain-summarize", "deepagents"])
+def test_a_history_of_no_tokens_is_scaled_by_no_usage(policy: str) -> None:
+    # Less than four characters are no token to this estimator.
+    driven = Driven(f"{policy}:estimator=ag2", 1_000)
+    driven.user("Hi.")
+    driven.says("Ok.", used=10)
+    driven.user("Go.")
+    assert driven.sent() == ["Hi.", "Ok.", "Go."]
+
+
 @pytest.mark.parametrize(("output", "sent"), [(915, "T{1"), (916, "H{1")])
 def test_deepagents_summarizes_over_the_window_less_a_twentieth_and_the_output(output: int, sent: str) -> None:
     # The messages are 7, 21 and 7 by LangChain's count: 35 are not over 950 - 915.

@@ -169,7 +169,8 @@ class _Summarizing(OfLangchain, abstract=True):
             return tools + counted(self.sees, found, system)
         before = tools + counted(self.sees, found[: last + 1], system)
         size = before + counted(self.sees, found[last + 1 :])
-        return math.ceil(size * min(1.25, max(1.0, self._of(found[last]) / before)))
+        factor = self._of(found[last]) / before if before else 1.0
+        return math.ceil(size * min(1.25, max(1.0, factor)))
 
     def _start(self, found: Sequence[Message], keep: int, tokens: int) -> int:
         """The first of the newest `keep` messages; if that is 0, of those that fit `tokens`, which aren't scaled, at
