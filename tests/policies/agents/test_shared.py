@@ -6,6 +6,7 @@ import json
 
 import pytest
 from by_hand import Driven
+from samples import chat, run
 
 from ctxsim.policies.agents.shared.history import history_of, last_asked, newly_asked, run_ended, since_response
 from ctxsim.policies.agents.shared.tools import (
@@ -131,3 +132,11 @@ def test_a_summary_that_fails_changes_nothing(label: str) -> None:
     for number in range(3):
         driven.calls(f"{number}" * 4_000, used=900 if number == 2 else 10)
     assert driven.sent() == ["x" * 360, *(text for n in "012" for text in ("{}", n * 4_000))] and len(driven.asked) == 1
+
+
+@pytest.mark.parametrize("label", ["codex", "crush", "opencode:output=3000,tail_turns=0", "zed:smallest_window=0"])
+def test_a_text_between_pending_results_stands_behind_the_summary(label: str) -> None:
+    calls = [("tool_call", "{}"), ("tool_call", "{}"), ("tool_result", "one"), ("user", "And?"), ("tool_result", "two")]
+    session = chat(("user", "word " * 18_100), *calls, ("assistant", "Done."))
+    sent = run(session, label, window=20_000)[-1].view
+    assert [item.kind for item in sent[-2:]] == ["summary", "user"]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ctxsim.policies.agents.shared.history import history_of, newest_texts, newly_asked, replaced
+from ctxsim.policies.agents.shared.history import asked_at, history_of, newest_texts, newly_asked, replaced
 from ctxsim.policies.agents.shared.tools import byte_length, first_bytes, last_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Item, Usage
@@ -94,4 +94,4 @@ class Codex(Policy):
         tokens = KEPT_BY_SERVER if self.remote else self.keep_user_tokens
         kept = newest_texts(history, tokens, byte_length, middle_truncated)
         old = [item for item in history if item.place not in kept]
-        return replaced(self, view.rewrite(kept, reason), old, text, reason)
+        return replaced(self, view.rewrite(kept, reason), old, text, reason, asked_at(view))

@@ -1,6 +1,6 @@
 """Crush: a summary replaces everything when little of the window is left."""
 
-from ctxsim.policies.agents.shared.history import condense, history_of, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.history import asked_at, condense, history_of, last_asked, newly_asked, run_ended
 from ctxsim.policies.agents.shared.tools import ends_of, is_shell
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
@@ -54,7 +54,7 @@ class Crush(Policy):
             return view
         reason = f"{window - used:,} tokens are left"
         pending = newly_asked(view)
-        made = condense(self, view, history_of(view), reason, self.summary_tokens)
+        made = condense(self, view, history_of(view), reason, self.summary_tokens, asked_at(view))
         if made is None or pending or run_ended(view):
             return made or view
         self._prompt = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ctxsim.policies.agents.shared.history import condense, history_of, newly_asked, results_cut
+from ctxsim.policies.agents.shared.history import asked_at, condense, history_of, newly_asked, results_cut
 from ctxsim.policies.agents.shared.tools import is_shell, whole_lines
 from ctxsim.policies.policy import SHIPPED, Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import CLEARED, Item, Usage
@@ -71,12 +71,13 @@ class Opencode(Policy):
         return self._compacted(view, "the provider refused: window exceeded") if self.auto else None
 
     def _compacted(self, view: View, reason: str) -> View:
-        pending, history = newly_asked(view), history_of(view)
+        history = history_of(view)
         old = history[: self._tail(history)]
-        made = condense(self, view, old, reason, self.summary_tokens, shown=results_cut(old, 2_000))
+        at = asked_at(view) if len(old) == len(history) else None
+        made = condense(self, view, old, reason, self.summary_tokens, at, results_cut(old, 2_000))
         if made is None:
             return view
-        return made if pending else made.insert(GO_ON, made[-1].order + 1, reason)
+        return made if newly_asked(view) else made.insert(GO_ON, made[-1].order + 1, reason)
 
     def _tail(self, history: Sequence[Item]) -> int:
         """The position of the first message that stays; the end if none does or if only summaries would leave."""

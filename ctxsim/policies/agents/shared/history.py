@@ -18,6 +18,11 @@ def newly_asked(items: Sequence[Item]) -> list[Item]:
     return [item for item in items[since_response(items) :] if item.kind == "user"]
 
 
+def asked_at(items: Sequence[Item]) -> int | None:
+    """Return the place of the first of these texts, which stand behind a summary of the history; None without any."""
+    return next((item.place for item in newly_asked(items)), None)
+
+
 def history_of(items: Sequence[Item]) -> list[Item]:
     """Return the items without the user's texts after the last response."""
     start = since_response(items)

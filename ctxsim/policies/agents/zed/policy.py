@@ -4,7 +4,7 @@ import re
 from dataclasses import field
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.agents.shared.history import condense, history_of, newest_texts
+from ctxsim.policies.agents.shared.history import asked_at, condense, history_of, newest_texts
 from ctxsim.policies.agents.shared.tools import byte_length, first_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
 from ctxsim.transcript import Usage
@@ -69,4 +69,5 @@ class Zed(Policy):
         history = history_of(view)
         kept = newest_texts(history, self.keep_user_bytes, byte_length, first_bytes, units=1)
         old = [item for item in history if item.place not in kept]
-        return condense(self, view.rewrite(kept, reason), old, reason, self.summary_tokens, shown=history) or view
+        cut = view.rewrite(kept, reason)
+        return condense(self, cut, old, reason, self.summary_tokens, asked_at(view), history) or view
