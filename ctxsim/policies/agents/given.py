@@ -14,6 +14,9 @@ from ctxsim.policies.agents.settings_file import settings_names, settings_of
 PLAIN = " /:.-_%$"
 """Characters that aren't quoted in a label. Commas, plus signs and semicolons are, because they separate its parts."""
 
+EMPTY = '""'
+"""An empty text in a label. Quotes of other texts are quoted themselves."""
+
 
 class Given(NamedTuple):
     """One setting that has a value: the agent, its key as it stands in the file, and the value."""
@@ -27,7 +30,8 @@ class Given(NamedTuple):
         if isinstance(self.value, str) and not isinstance(typed(self.agent, self.key, text), str):
             # A string that looks like a number stays in quotes, in a label as in a file.
             text = f'"{text}"'
-        return f"{self.agent}/{quote(self.key, PLAIN)}={quote(text, PLAIN.replace('%', ''))}"
+        value = quote(text, PLAIN.replace("%", ""), errors="replace") or EMPTY
+        return f"{self.agent}/{quote(self.key, PLAIN, errors='replace')}={value}"
 
 
 def written(given: Iterable[Given]) -> str:
@@ -43,7 +47,8 @@ def parsed(text: str) -> tuple[Given, ...]:
         key, equals, value = rest.partition("=")
         if not (agent and slash and key and equals and value):
             raise LabelError(f"'{part}' is not AGENT/KEY=VALUE, as in claude-code/autoCompactWindow=200000")
-        found.append(Given(agent, unquote(key), typed(agent, unquote(key), unquote(value))))
+        text = "" if value == EMPTY else unquote(value)
+        found.append(Given(agent, unquote(key), typed(agent, unquote(key), text)))
     return tuple(found)
 
 

@@ -44,6 +44,13 @@ def test_settings_come_back_from_the_label_that_has_them() -> None:
     assert parsed("") == ()
 
 
+def test_an_empty_setting_and_half_an_emoji_stand_in_a_label() -> None:
+    empty = [Given("claude-code", "DISABLE_COMPACT", ""), Given("codex", "compact_prompt", "")]
+    quotes = Given("codex", "compact_prompt", '""')
+    assert parsed(written([*empty, quotes])) == (*empty, quotes)
+    open_policy(label_of([*empty, Given("codex", "compact_prompt", "\ud83d")]))
+
+
 def test_what_goes_before_settings_that_are_tried_is_told() -> None:
     variable = Given("claude-code", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 400_000)
     off = Given("claude-code", "autoCompactEnabled", False)
