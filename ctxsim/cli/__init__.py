@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+import ctxsim
 from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors
 from ctxsim.errors import CtxsimError, Stopped, nearest, one_line, unknown
@@ -69,8 +70,14 @@ class _Commands(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
+def _version(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"ctxsim, version {ctxsim.__version__}")
+        context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="ctxsim", help="Show the version.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.option(
     "-q", "--quiet", is_flag=True, expose_value=False, help="With any command, print only the result and errors."
 )

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from invented import write_logs
 
-from ctxsim.cli import COMMANDS
+from ctxsim.cli import COMMANDS, run
+from ctxsim.results.run_info import __version__
 
 MOST_S = 0.3
 
@@ -52,6 +53,13 @@ def test_a_check_loads_what_runs_agents_and_what_calibrates_only_to_do_so(tmp_pa
     code = f"import sys, ctxsim.cli.check; print({heavy} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stdout + done.stderr
+
+
+def test_the_version_is_said_where_the_package_is_not_installed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "meta_path", [])
+    assert run(["--version"]) == 0 and capsys.readouterr().out == f"ctxsim, version {__version__}\n"
 
 
 def test_a_command_ends_without_looking_for_circles(tmp_path: Path) -> None:
