@@ -64,6 +64,7 @@ def drive(
     with TemporaryDirectory(prefix="ctxsim-drive-", ignore_cleanup_errors=True) as work:
         plan = Plan(transcript, provider, agent, faults, work, programs, limit_s)
         Path(plan.project).mkdir()
+        Path(work, SAID).touch()
         for age, (name, text) in enumerate(reversed(script.files.items())):
             file = Path(plan.project, name)
             file.write_text(text, encoding="utf-8", errors="replace")

@@ -15,12 +15,17 @@ from pathlib import Path
 import psutil
 import pytest
 from project import ROOT
+from samples import conversation
 
 pytest.importorskip("uvicorn")
 
 import ctxsim
 from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent
 from ctxsim.live.confined import FILES
+from ctxsim.live.drive import drive
+from ctxsim.live.faults import Faults
+from ctxsim.simulator.provider import Provider
 
 SPY = """
 import json, os, socket, sys
@@ -82,6 +87,12 @@ def test_a_folder_that_somebody_else_made_first_is_not_used(tmp_path: Path, monk
     with pytest.raises(CtxsimError, match="sent no request"):
         ctxsim.drive([], "documented-53k", command="true", out=tmp_path / "out")
     assert (guessed / "plan.json").read_text() == "not ours" and len(list(guessed.iterdir())) == 1
+
+
+def test_a_limit_that_is_over_before_the_first_prompt_is_told_as_an_agent_that_sent_nothing(tmp_path: Path) -> None:
+    mine = Agent("mine", command=("true",))
+    with pytest.raises(CtxsimError, match="mine sent no request of the conversation"):
+        drive(mine, conversation("x"), Provider(), "/usr/bin", Faults(), 0, tmp_path)
 
 
 AGENT = """
