@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures
@@ -170,9 +170,10 @@ def came_lines(found: Sequence[Came]) -> list[str]:
     return lines
 
 
-def day(time_s: float) -> str:
-    """Return the day of a time in seconds, UTC: 3 February 2026."""
-    return datetime.fromtimestamp(time_s, UTC).strftime("%-d %B %Y")
+def day(time_s: float, zone: tzinfo | None = UTC) -> str:
+    """Return the day of a time in seconds, UTC or in another time zone, None for the local one: 3 February 2026."""
+    when = datetime.fromtimestamp(time_s, zone)
+    return f"{when.day} {when:%B %Y}"
 
 
 def _held(span: tuple[float, float], held: bool) -> str:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import PurePath
 
 import msgspec
@@ -13,6 +12,7 @@ from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Bill, LeftOut, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.errors import many
+from ctxsim.report.advised import day
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
 
@@ -88,7 +88,7 @@ def opening(bill: Bill, total: Sum, begun: LeftOut, compactions: LeftOut) -> Ite
     """Yield the first lines: the agents, the number of sessions, the dates, the cost, and what the cost is based on."""
     found = sorted(bill.sessions, key=lambda one: -len(one.responses))
     agents = ", ".join(dict.fromkeys(name_of(one.format) for one in found))
-    when = " to ".join(dict.fromkeys(f"{datetime.fromtimestamp(one):%-d %B %Y}" for one in bill.span_s() or ()))
+    when = " to ".join(dict.fromkeys(day(one, None) for one in bill.span_s() or ()))
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     sessions = _roots(bill)
     yield f"{agents}: {many(len(sessions), 'session(s)')}{when and f', {when}'}, {cost}."
@@ -252,7 +252,7 @@ def pace(ahead: Forecast, bill: Bill) -> str:
     low, high = ahead.amounts[main].ranges["90"]
     count, kind = f"{ahead.seen:,} sessions", "90 %"
     if ahead.since is not None:
-        count = f"the {count} since {datetime.fromtimestamp(ahead.since, UTC):%-d %B %Y}"
+        count = f"the {count} since {day(ahead.since)}"
     if ahead.basis == "far":
         kind += f", widened because {count} are few for {ahead.ahead}"
     elif ahead.since is not None:
