@@ -78,7 +78,7 @@ def matches(sample: Sample) -> bool:
     column = _usual(first)
     if column is None:
         return False
-    if isinstance(first[column], str) or column != "messages":
+    if not isinstance(first[column], list) or column != "messages":
         return True
     # Lists of messages of the chat-completions or of Anthropic's API under `messages` are other formats' to read.
     return not all(message.get("role") in _CHAT and "content" in message for message in first[column])

@@ -83,6 +83,11 @@ def test_chat_messages_with_tools_one_transcript_a_row(tmp_path: Path, as_text: 
     assert (found[0].model, len(found[0].calls), found[0].notes) == ("m", 2, ())
 
 
+def test_messages_may_be_an_object_with_a_list_of_messages(tmp_path: Path) -> None:
+    (found,) = all_of(write(tmp_path / "row.json", {"messages": {"messages": CHAT}}))
+    assert called(found) == ANSWERED
+
+
 def test_roles_of_its_own_and_commands_in_fenced_blocks(tmp_path: Path) -> None:
     """As nebius/SWE-agent-trajectories has them."""
     (found,) = all_of(table(tmp_path / "t.parquet", {"trajectory": [OWN], "model_name": ["m"]}))
