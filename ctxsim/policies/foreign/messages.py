@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 from collections.abc import Callable, Hashable
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from ctxsim.errors import LabelError, unknown
@@ -49,16 +50,23 @@ def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...
     own = list(inspect.signature(function).parameters.values())
     if not own or any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in own):
         raise LabelError(f"{name} must take a list of messages, and parameters by name")
-    hints = get_type_hints(function)
+    own = [one for one in own[1:] if one.name != CONTEXT]
+    # Types of the messages and of the answer may be imported for type checkers only.
+    hinted = SimpleNamespace(__annotations__={one.name: one.annotation for one in own if one.annotation != one.empty})
+    try:
+        hints = get_type_hints(hinted, inspect.unwrap(function).__globals__)
+    except NameError as error:
+        raise LabelError(f"{name}: the type of a parameter is unknown: {error}") from None
     parameters = []
-    for one in own[1:]:
-        if one.name != CONTEXT:
-            default = dataclasses.MISSING if one.default is one.empty else one.default
-            if not isinstance(default, Hashable):
-                what = type(default).__name__
-                raise LabelError(f"{name}: the default of {one.name} is a {what}; make it a plain value")
-            kind = hints.get(one.name, str if default is dataclasses.MISSING else type(default))
-            parameters.append((one.name, kind, default))
+    for one in own:
+        if one.name == LASTING[0]:
+            raise LabelError(f"{name}: every such policy has a parameter {one.name}; give yours another name")
+        default = dataclasses.MISSING if one.default is one.empty else one.default
+        if not isinstance(default, Hashable):
+            what = type(default).__name__
+            raise LabelError(f"{name}: the default of {one.name} is a {what}; make it a plain value")
+        kind = hints.get(one.name, str if default is dataclasses.MISSING else type(default))
+        parameters.append((one.name, kind, default))
     return (*parameters, LASTING)
 
 

@@ -25,6 +25,15 @@ def nothing():
 
 def anything(*messages):
     return []
+
+def checked(messages: "list[ChatMessage]", keep: int = 2) -> "list[ChatMessage]":
+    return messages[-keep:]
+
+def strange(messages, keep: "Unheard" = 2):
+    return messages
+
+def lasts(messages, lasting=True):
+    return messages
 """
 
 
@@ -43,11 +52,14 @@ def test_a_functions_parameters_are_of_the_kinds_of_its_defaults_or_hints(tmp_pa
     assert parameters("shorten:size=4,share=1,name=5,strict=true,hinted=6,lasting=false") == {
         "size": 4, "share": 1.0, "name": "5", "strict": True, "hinted": 6, "lasting": False,
     }  # fmt: skip
+    assert parameters("checked:keep=3") == {"keep": 3, "lasting": True}, "a type for type checkers only"
     assert parameters("needs:first=1,second=2") == {"first": "1", "second": 2.0, "lasting": True}
     for label, said in (
         ("listed", "the default of names is a list; make it a plain value"), ("shorten:size=x", "size"),
         ("nothing", "must take a list of messages, and parameters by name"),
         ("anything", "must take a list of messages, and parameters by name"), ("needs:first=1", "second"),
+        ("strange", "the type of a parameter is unknown: name 'Unheard' is not defined"),
+        ("lasts", "every such policy has a parameter lasting; give yours another name"),
     ):  # fmt: skip
         with pytest.raises(LabelError, match=said):
             parameters(label)
