@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 import click
@@ -79,18 +80,19 @@ class _Bytes(io.RawIOBase):
 
 @contextmanager
 def doors() -> Iterator[None]:
-    """Apply `safe` to all that is written to standard output and error inside the block."""
+    """Apply `safe` to all that is written to standard output and error inside the block. Closed ones take anything."""
     out, err = sys.stdout, sys.stderr
-    mine = cast("tuple[TextIO, TextIO]", (_Through(out, safe), _Through(err, safe)))
-    sys.stdout, sys.stderr = mine
-    try:
-        yield
-    finally:
-        # A stream that other code has set meanwhile stays, such as click's after a broken pipe.
-        if sys.stdout is mine[0]:
-            sys.stdout = out
-        if sys.stderr is mine[1]:
-            sys.stderr = err
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        mine = cast("tuple[TextIO, TextIO]", (_Through(out or nowhere, safe), _Through(err or nowhere, safe)))
+        sys.stdout, sys.stderr = mine
+        try:
+            yield
+        finally:
+            # A stream that other code has set meanwhile stays, such as click's after a broken pipe.
+            if sys.stdout is mine[0]:
+                sys.stdout = out
+            if sys.stderr is mine[1]:
+                sys.stderr = err
 
 
 def columns() -> int | None:

@@ -117,6 +117,17 @@ def test_doors_stand_before_both_streams_and_go_again(monkeypatch: pytest.Monkey
     assert sys.stdout is other and sys.stderr is other, "what somebody puts there stays"
 
 
+def test_a_closed_stream_takes_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ctxsim list policies >&-`: Python has no standard output then."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    with doors():
+        say("one")
+        sys.stdout.buffer.write(b"two")
+        assert columns() is None and not sys.stdout.isatty()
+    assert sys.stdout is None
+
+
 def test_bytes_are_changed_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, write_through=True))
