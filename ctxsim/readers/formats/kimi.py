@@ -260,7 +260,7 @@ def _messages(items: Sequence[Item]) -> list[list[int]]:
 
 def _beginning(text: str, tokens: int) -> str:
     """Return the longest beginning of at most `tokens`: four ASCII characters, or one other, are one."""
-    sizes = [*accumulate(0.25 if character.isascii() else 1 for character in text)]
+    sizes = [*accumulate(0.25 if character.isascii() else 1 for character in text[: 4 * tokens])]
     return text[: bisect_right(sizes, tokens)]
 
 
