@@ -93,6 +93,9 @@ def run_apart(what: str, plan: Plan) -> None:
     ) as process:
         try:
             _, said = process.communicate(msgspec.json.encode(plan), timeout=plan.limit_s + GRACE_S)
+        except subprocess.TimeoutExpired as late:
+            process.terminate()
+            raise CtxsimError(f"the {what} had not ended {late.timeout:g} s after its start") from None
         except BaseException:
             process.terminate()
             raise

@@ -298,3 +298,7 @@ def test_where_an_agent_sees_its_work_and_what_a_run_says_that_failed(
     monkeypatch.setattr(drive, "python", lambda *_: [sys.executable, "-c", code])
     with pytest.raises(CtxsimError, match=r"the run ended with status 1: True"):
         drive.run_apart("run", plan(tmp_path, Agent("mine")))
+    monkeypatch.setattr(drive, "python", lambda *_: ["/bin/sleep", "60"])
+    monkeypatch.setattr(drive, "GRACE_S", 0.1)
+    with pytest.raises(CtxsimError, match=r"the run had not ended 0.2 s after its start"):
+        drive.run_apart("run", plan(tmp_path, Agent("mine"), limit_s=0.1))
