@@ -21,8 +21,8 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show, tell_lines
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError, agreed, many
-from ctxsim.report.advised import day
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet_of
+from ctxsim.report.style import day
 from ctxsim.results.files import PICTURES, refuse_other
 from ctxsim.runs.conduct import Watch
 

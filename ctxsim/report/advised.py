@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures
@@ -13,6 +12,7 @@ from ctxsim.answers.advice.setting_names import title_of, told
 from ctxsim.answers.advice.verdict import kept_percent, percent, plain_size, priced, ranges_of, saves, size, usd, weak
 from ctxsim.errors import agreed, many
 from ctxsim.report.sheet import Column, Sheet, sheet
+from ctxsim.report.style import day
 
 WIDTH = 80
 
@@ -168,12 +168,6 @@ def came_lines(found: Sequence[Came]) -> list[str]:
             f"    Predicted with the earlier settings: {_held(said.as_set[ahead], one.as_set)}.",
         ]  # fmt: skip
     return lines
-
-
-def day(time_s: float, zone: tzinfo | None = UTC) -> str:
-    """Return the day of a time in seconds, UTC or in another time zone, None for the local one: 3 February 2026."""
-    when = datetime.fromtimestamp(time_s, zone)
-    return f"{when.day} {when:%B %Y}"
 
 
 def _held(span: tuple[float, float], held: bool) -> str:

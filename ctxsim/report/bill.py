@@ -12,9 +12,8 @@ from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Bill, LeftOut, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.errors import many
-from ctxsim.report.advised import day
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
-from ctxsim.report.style import middle_cut
+from ctxsim.report.style import day, middle_cut
 
 SHOWN = 10
 """Rows for people; the others are added up in one row. Programs get all rows."""

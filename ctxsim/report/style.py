@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zlib import crc32
 
@@ -53,6 +54,12 @@ def short(label: str) -> str:
             continue
         parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
     return middle_cut(" + ".join(parts), LONGEST_NAME)
+
+
+def day(time_s: float, zone: tzinfo | None = UTC) -> str:
+    """Return the day of a time in seconds, UTC or in another time zone, None for the local one: 3 February 2026."""
+    when = datetime.fromtimestamp(time_s, zone)
+    return f"{when.day} {when:%B %Y}"
 
 
 def middle_cut(text: str, most: int) -> str:

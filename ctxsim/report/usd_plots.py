@@ -14,10 +14,10 @@ from ctxsim.answers.bill.sums import Sum
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.sessions import Sessions
-from ctxsim.report.advised import came_answer, day
+from ctxsim.report.advised import came_answer
 from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, paid_for, rows_of, usd
 from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
-from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
+from ctxsim.report.style import COLORS, OTHER_COLOR, day, plain_axes
 
 
 def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, about: str) -> Path:

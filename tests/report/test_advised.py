@@ -12,8 +12,9 @@ from ctxsim.answers.advice.predicted import Came, Prediction
 from ctxsim.answers.advice.search_result import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.forecast.forecast import Amount
 from ctxsim.policies.agents.given import Given
-from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, day, screen, tried_sheet
+from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import text_rows
+from ctxsim.report.style import day
 
 FILE = "~/.claude/settings.json"
 CUT = Given("claude-code", "bashOutputMaxChars", 10_000)

@@ -52,7 +52,9 @@ def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...
         raise LabelError(f"{name} must take a list of messages, and parameters by name")
     own = [one for one in own[1:] if one.name != CONTEXT]
     # Types of the messages and of the answer may be imported for type checkers only.
-    hinted = SimpleNamespace(__annotations__={one.name: one.annotation for one in own if one.annotation != one.empty})
+    hinted = SimpleNamespace(
+        __annotations__={one.name: one.annotation for one in own if one.annotation is not one.empty}
+    )
     try:
         hints = get_type_hints(hinted, inspect.unwrap(function).__globals__)
     except NameError as error:
