@@ -6,6 +6,7 @@ Modules that read recordings are imported only if there are recordings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -23,7 +24,7 @@ from ctxsim.policies import open_policy as open_label
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
-from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
+from ctxsim.synthesis import Scenario, is_scenario, load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -114,9 +115,11 @@ def inputs_of(
 
 
 def names_scenario(what: AnyPath) -> bool:
-    """Return whether this is a scenario's TOML file, or the name of a scenario but not of a file."""
+    """Return whether this is a scenario's TOML file, or the name of a scenario, maybe misspelt, but not of a file."""
     name = fspath(what)
-    return name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name))
+    if name.endswith(".toml") or not isinstance(what, str) or Path(name).exists():
+        return name.endswith(".toml")
+    return is_scenario(name) or ("/" not in name and bool(get_close_matches(name, scenario_names(), cutoff=0.8)))
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:

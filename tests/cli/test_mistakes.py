@@ -70,6 +70,7 @@ SLIPS = {
     "bench --provider tokenizer=o200": "did you mean o200k_base?",
     "bench --provider cache=antropic": "did you mean anthropic?",
     "bench nothing-here": "nothing-here: does not exist",
+    "bench fifty-turn": "no file or folder fifty-turn, and unknown scenario 'fifty-turn'; did you mean fifty-turns?",
     "replay documented-53k --policy keep-all --request 9": "has 7 calls, there is no call 9",
     "replay fifty --policy keep-all": "unknown scenario 'fifty'; did you mean fifty-turns?",
     "replay documented-53k --policy mask --format openai": "say which by --request K",
