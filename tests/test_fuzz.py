@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sqlite3
@@ -72,6 +73,8 @@ def _hangs(path: Path) -> Iterable[str]:
 
 
 def _dies(path: Path) -> Iterable[str]:
+    # Its stack isn't for the log of the tests.
+    faulthandler.disable()
     os.kill(os.getpid(), signal.SIGSEGV)
     return ()
 
