@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -50,37 +50,30 @@ class RunFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.work = folder / WORK
+        self._lock = FileLock(folder / LOCK, blocking=False)
         self._made: list[Path] = []
         """Folders that this run created, the innermost first."""
-        self._stack = ExitStack()
 
     def __enter__(self) -> RunFolder:
         self._made = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._stack:
-            self._lock()
-            self._refuse_foreign()
-            self._stack = self._stack.pop_all()
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._stack.close()
-
-    def _lock(self) -> None:
-        path = self.folder / LOCK
-        lock = FileLock(path, blocking=False)
         try:
-            lock.acquire()
+            self._lock.acquire()
         except Timeout:
             what = "is being written by another ctxsim; wait for it, or choose another folder with --out"
             raise InputError(self.folder, what) from None
-        self._stack.callback(self._leave, lock, path)
+        try:
+            self._refuse_foreign()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
 
-    def _leave(self, lock: FileLock, path: Path) -> None:
+    def __exit__(self, *error: object) -> None:
         # Removed while it is locked: a process that has opened the file sees that it is gone, and opens another.
         with suppress(OSError):
-            path.unlink()
-        lock.release()
+            (self.folder / LOCK).unlink()
+        self._lock.release()
         # Folders that aren't empty stay.
         with suppress(OSError):
             for made in self._made:
