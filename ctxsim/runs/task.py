@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -262,11 +262,6 @@ def files_below(folder: Path) -> list[Path]:
     )  # fmt: skip
 
 
-def _take(stream: BinaryIO, take: Callable[[bytes], object]) -> None:
-    while block := stream.read(1 << 20):
-        take(block)
-
-
 def source_sha256(source: Source) -> str:
     """Return the hash of a source's content, decompressed; '' if it can't be read."""
     digest = hashlib.sha256()
@@ -274,10 +269,10 @@ def source_sha256(source: Source) -> str:
         if source.path is not None and source.path.is_dir():
             for file in files_below(source.path):
                 with file.open("rb") as stream:
-                    _take(stream, digest.update)
+                    hashlib.file_digest(stream, lambda: digest)
         else:
             with source.open() as stream, source.readable():
-                _take(stream, digest.update)
+                hashlib.file_digest(cast(Any, stream), lambda: digest)
             for file in written_beside(source.path):
                 with file.open("rb") as stream:
                     digest.update(hashlib.file_digest(stream, "sha256").digest())
