@@ -12,11 +12,11 @@ from pathlib import Path
 from re import escape
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Unpack, cast
+from typing import NamedTuple, Unpack, cast
 
 from ctxsim.api import AnyPath, Port, Positive, Seconds, checks_arguments
 from ctxsim.api.inputs import What, inputs_of, the_one
-from ctxsim.api.runs import Run, read_run
+from ctxsim.api.runs import Run
 from ctxsim.errors import CtxsimError, InputError, LabelError, many
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.drive import Driven, need_endpoint
@@ -205,8 +205,7 @@ def drive(
     write_observed(
         folder, title, script_of(conversation).transcript, done[0].driven.provider, tuple(policies), observations
     )
-    read: Any = read_run(folder)
-    made = DrivenRun(read.folder, read.info)
+    made = DrivenRun.read(folder)
     made.agents = tuple(done)
     return made
 

@@ -105,8 +105,7 @@ class Run(results.Run):
 @checks_arguments
 def read_run(folder: AnyPath) -> Run:
     """Return a finished run. Raises InputError if the folder holds no run or an empty one."""
-    found = results.read_run(Path(folder))
-    return Run(found.folder, found.info)
+    return Run.read(Path(folder))
 
 
 @checks_arguments

@@ -7,7 +7,7 @@ from functools import cached_property, reduce
 from itertools import product
 from operator import and_
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 
@@ -29,6 +29,37 @@ class Run:
         self.info = info
         self._last: tuple[str, Any] = ("", None)
         """The label last given to `of`, with its summary rows."""
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Self:
+        """Return a finished run.
+
+        Raises InputError if the folder holds none, an empty one or another version's, or if a file of it has changed
+        since.
+        """
+        folder = Path(folder)
+        try:
+            text = description(folder)
+            info = msgspec.json.decode(text, type=RunInfo)
+            msgspec.convert(info.providers, tuple[_Provider, ...])
+        except FileNotFoundError as error:
+            raise InputError(folder, NO_RUN.format(Path(error.filename).name)) from None
+        except NotADirectoryError:
+            raise InputError(folder, "is a file; name the folder that bench or sweep wrote") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(folder / "run.json", f"is damaged, run bench again: {error}") from None
+        except OSError as error:
+            raise InputError(folder, f"cannot be read: {error.strerror or error}") from None
+        if info.schema != SCHEMA_VERSION:
+            raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
+        for name in TABLES:
+            if name not in WHERE_ASKED and not (folder / f"{name}.parquet").exists():
+                raise InputError(folder, NO_RUN.format(f"{name}.parquet"))
+        verify(folder, text, info)
+        run = cls(folder, info)
+        if not run.lacking or not run.labels:
+            raise InputError(folder, "holds no replayed call")
+        return run
 
     def shown(self, label: str) -> str:
         """Return a label as tables and pictures show it: a long one without defaults, a bound marked."""
@@ -301,31 +332,4 @@ HELD_ROWS = 1_000_000
 NO_RUN = "is no finished run: {} is missing; name a folder that bench or sweep wrote"
 
 
-def read_run(folder: str | Path) -> Run:
-    """Return a finished run.
-
-    Raises InputError if the folder holds none, an empty one or another version's, or if a file of it has changed since.
-    """
-    folder = Path(folder)
-    try:
-        text = description(folder)
-        info = msgspec.json.decode(text, type=RunInfo)
-        msgspec.convert(info.providers, tuple[_Provider, ...])
-    except FileNotFoundError as error:
-        raise InputError(folder, NO_RUN.format(Path(error.filename).name)) from None
-    except NotADirectoryError:
-        raise InputError(folder, "is a file; name the folder that bench or sweep wrote") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(folder / "run.json", f"is damaged, run bench again: {error}") from None
-    except OSError as error:
-        raise InputError(folder, f"cannot be read: {error.strerror or error}") from None
-    if info.schema != SCHEMA_VERSION:
-        raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
-    for name in TABLES:
-        if name not in WHERE_ASKED and not (folder / f"{name}.parquet").exists():
-            raise InputError(folder, NO_RUN.format(f"{name}.parquet"))
-    verify(folder, text, info)
-    run = Run(folder, info)
-    if not run.lacking or not run.labels:
-        raise InputError(folder, "holds no replayed call")
-    return run
+read_run = Run.read
