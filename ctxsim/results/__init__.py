@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ctxsim.results.frames import frame
 from ctxsim.results.run_info import TABLES, InputInfo, RunInfo, Tables
 
 if TYPE_CHECKING:
     from ctxsim.results.run import Run, read_run
 
-__all__ = ["TABLES", "InputInfo", "Run", "RunInfo", "Tables", "frame", "read_run"]
+__all__ = ["TABLES", "InputInfo", "Run", "RunInfo", "Tables", "read_run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -104,11 +104,6 @@ def joined(batches: Sequence[Any]) -> Any:
     return pyarrow.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
-def frame(table: str, rows: Sequence[msgspec.Struct]) -> Frame:
-    """Return rows of one of the tables as a frame, as if read back from its file."""
-    return arrow_batch(TABLES[table][0], rows).to_pandas()
-
-
 def frame_of(
     rows: Iterable[msgspec.Struct | dict[str, Any]], columns: type[msgspec.Struct] | Sequence[str] = ()
 ) -> Frame:

@@ -15,7 +15,7 @@ from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest, unknown
 from ctxsim.plugins.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.files import description, of_run
-from ctxsim.results.frames import Frame, arrow_schema, frame
+from ctxsim.results.frames import Frame, arrow_schema
 from ctxsim.results.run_info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, is_nothing
 
 NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that we know."
@@ -75,7 +75,7 @@ class Run:
         if others := [column for column in (*columns, *values) if column not in known]:
             raise unknown(f"column of {name}", others[0], known)
         if name not in self._written:
-            return frame(name, ())
+            return _decoded(arrow_schema(TABLES[name][0]).empty_table())
         columns = columns or known
         there = [column for column in columns if column not in self.lacking[name]]
         among = {column: [one] if isinstance(one, str) else list(one) for column, one in values.items()}

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from project import ROOT
 
 from ctxsim.errors import InputError
-from ctxsim.results import frame
 from ctxsim.results.columns import CallRow, FrontierRow, NeedRow
 from ctxsim.results.compactions import CompactionRow, read_compactions
 from ctxsim.results.csv_text import csv_header, csv_text, harmless, write_csv, write_table
@@ -92,7 +91,7 @@ def test_one_transcript_s_rows_are_its_tables() -> None:
 
 
 def test_frames_are_as_if_read_from_a_file() -> None:
-    found = frame("frontier", [FrontierRow("t", "any", 0.5, 10.0, None, 2.0)])
+    found = arrow_batch(FrontierRow, [FrontierRow("t", "any", 0.5, 10.0, None, 2.0)]).to_pandas()
     assert found.to_dict("records")[0] == {"transcript": "t", "family": "any", "survival": 0.5, "tokens": 10.0,
                                            "cost_usd": pytest.approx(float("nan"), nan_ok=True),
                                            "scheduled_usd": 2.0}  # fmt: skip
