@@ -74,9 +74,9 @@ class Run:
         known = TABLES[name][0].__struct_fields__
         if others := [column for column in (*columns, *values) if column not in known]:
             raise unknown(f"column of {name}", others[0], known)
-        if name not in self._written:
-            return _decoded(arrow_schema(TABLES[name][0]).empty_table())
         columns = columns or known
+        if name not in self._written:
+            return _decoded(arrow_schema(TABLES[name][0]).empty_table())[list(columns)]
         there = [column for column in columns if column not in self.lacking[name]]
         among = {column: [one] if isinstance(one, str) else list(one) for column, one in values.items()}
         wanted = [

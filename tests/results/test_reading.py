@@ -69,6 +69,7 @@ def test_a_table_has_the_rows_and_columns_that_are_asked_for(made: Run) -> None:
     assert made.table("calls", policy=["fifo"]).to_dict("list")["call"] == []
     # A table that was not asked for has no rows.
     assert list(made.table("draws").columns) == list(TABLES["draws"][0].__struct_fields__)
+    assert list(made.table("draws", "draw", "policy").columns) == ["draw", "policy"]
     assert (made.rows("calls"), made.rows("needs"), made.rows("events")) == (5, 3, 0)
     assert [batch.to_dict("list") for batch in made.batches("calls", ["call", "policy"])] == [
         {"call": [1, 2, 1, 1, 1], "policy": ["keep-all"] * 3 + ["mask:keep=1"] * 2}
