@@ -3,21 +3,21 @@
 Also whether identifiers used after a compaction had come again by then: those it lost, and as control those it kept.
 """
 
-import json
 from collections.abc import Sequence
 
 import msgspec
 
 from ctxsim.answers.compactions.cuts import Cut
 from ctxsim.answers.compactions.later import identifiers
+from ctxsim.counting.estimators.serialized import parsed
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.simulator.references.canonical import canonical, content
-from ctxsim.simulator.references.finding import reissues
+from ctxsim.simulator.references.finding import reissues, repeated
 from ctxsim.simulator.references.identifiers import atoms
 from ctxsim.simulator.references.needs import OUTPUT_KINDS
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Item, Transcript
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
     """Return the tool calls that repeat an earlier one: the same tool with the same arguments, or another read of the
     same file. Tokens are counted.
     """
-    exact, same_file = reissues(transcript), _same_file(transcript)
+    exact, same_file = reissues(transcript), repeated(transcript, _file)
     results = {item.answers: item for item in transcript.items if item.kind == "tool_result"}
     found = []
     for number, call in enumerate(transcript.calls, 1):
@@ -49,26 +49,17 @@ def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
     return found
 
 
-def _same_file(transcript: Transcript) -> dict[int, int]:
-    """By place, the newest earlier call of the same tool on the same file; calls of one response aren't repeats."""
-    found: dict[int, int] = {}
-    newest: dict[tuple[str, str], int] = {}
-    for call in transcript.calls:
-        asked = [item for item in transcript.items[call.start : call.end] if item.kind == "tool_call"]
-        looks = {item.place: (item.tool, path) for item in asked if (path := looked_at(item.text))}
-        found.update((place, newest[key]) for place, key in looks.items() if key in newest)
-        newest.update((key, place) for place, key in looks.items())
-    return found
+def _file(call: Item) -> tuple[str, str] | None:
+    """The tool of a call and the file that it looks at; None if it looks at none."""
+    path = looked_at(call.text)
+    return (call.tool, path) if path else None
 
 
 def looked_at(arguments: str) -> str | None:
     """Return the path that is the only text in some JSON arguments, else None. Numbers may say where in the file to
     look, so they are allowed.
     """
-    try:
-        values = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
+    values = parsed(arguments)
     texts = [value for value in values.values() if isinstance(value, str | dict)] if isinstance(values, dict) else []
     path = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else ""
     return path if ("/" in path or "\\" in path) and not any(map(str.isspace, path)) else None

@@ -8,7 +8,7 @@ import json
 from bisect import bisect_left
 from collections import Counter as Frequencies
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
 from zlib import crc32
@@ -247,26 +247,30 @@ def reissues(transcript: Transcript, contents: Mapping[int, str] | None = None) 
     texts = {item.place: contents[item.place] if contents else content(item) for item in made}
     values = {item.place: (item.tool, *sorted(texts[item.place].split("\n"))) for item in made}
     often = Frequencies(values.values())
+    return repeated(transcript, lambda item: _key(item) if often[values[item.place]] > 1 else None)
+
+
+def repeated(transcript: Transcript, key: Callable[[Item], Hashable | None]) -> dict[int, int]:
+    """Return, for the place of each tool call with the key of a call in an earlier response, the place of the newest
+    such call; calls with the key None repeat nothing.
+    """
     found: dict[int, int] = {}
-    newest: dict[tuple[str, str], int] = {}
+    newest: dict[Hashable, int] = {}
     for call in transcript.calls:
-        asked = {
-            item.place: _key(item)
-            for item in transcript.items[call.start : call.end]
-            if item.kind == "tool_call" and often[values[item.place]] > 1
-        }
-        found.update((place, newest[key]) for place, key in asked.items() if key in newest)
-        newest.update((key, place) for place, key in asked.items())
+        made = (item for item in transcript.items[call.start : call.end] if item.kind == "tool_call")
+        asked = {item.place: own for item in made if (own := key(item)) is not None}
+        found.update((place, newest[own]) for place, own in asked.items() if own in newest)
+        newest.update((own, place) for place, own in asked.items())
     return found
 
 
 def asked_again(transcript: Transcript, contents: Mapping[int, str] | None = None) -> dict[int, tuple[int, ...]]:
     """Return, for each call that repeats earlier tool calls, the places of the results of those."""
     results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
-    repeated = reissues(transcript, contents)
+    earlier = reissues(transcript, contents)
     found: dict[int, tuple[int, ...]] = {}
     for number, call in enumerate(transcript.calls, 1):
-        places = tuple(results[repeated[p]] for p in range(call.start, call.end) if repeated.get(p) in results)
+        places = tuple(results[earlier[p]] for p in range(call.start, call.end) if earlier.get(p) in results)
         if places:
             found[number] = places
     return found
