@@ -117,9 +117,13 @@ def inputs_of(
 def names_scenario(what: AnyPath) -> bool:
     """Return whether this is a scenario's TOML file, or the name of a scenario, maybe misspelt, but not of a file."""
     name = fspath(what)
-    if name.endswith(".toml") or not isinstance(what, str) or Path(name).exists():
-        return name.endswith(".toml")
-    return is_scenario(name) or ("/" not in name and bool(get_close_matches(name, scenario_names(), cutoff=0.8)))
+    if name.endswith(".toml"):
+        return True
+    if not isinstance(what, str) or Path(name).exists():
+        return False
+    # A pattern, or what has a mark or a slash in it, stands for paths.
+    plain = name.replace("-", "").isalnum()
+    return is_scenario(name) or (plain and bool(get_close_matches(name, scenario_names(), cutoff=0.8)))
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:
