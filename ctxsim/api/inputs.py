@@ -115,7 +115,9 @@ def inputs_of(
 
 
 def names_scenario(what: AnyPath) -> bool:
-    """Return whether this is a scenario's TOML file, or the name of a scenario, maybe misspelt, but not of a file."""
+    """Return whether a path or name means a scenario: it is the path of a TOML file, or nothing has that path and a
+    scenario has that name or one much like it.
+    """
     name = fspath(what)
     if name.endswith(".toml"):
         return True
