@@ -6,7 +6,7 @@ import numpy as np
 
 from ctxsim.recorded.size_fit import Array
 
-EXACT = 1e-12
+EXACT = 1e-14
 """Least improvement of a fit that counts, as a share of the target's sum of squares."""
 
 
