@@ -7,7 +7,16 @@ import msgspec
 from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
-from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, of_user, registered_formats, stumbled
+from ctxsim.readers.reader import (
+    ORDER,
+    FolderReader,
+    Reader,
+    detect,
+    of_user,
+    registered_formats,
+    stumbled,
+    transcripts_of,
+)
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
@@ -27,7 +36,7 @@ def _read(source: Source) -> Iterator[Transcript]:
     try:
         sample = Sample(source)
         reader = detect(sample)
-        for transcript in reader.read(source, sample):
+        for transcript in transcripts_of(reader, source, sample):
             empty = False
             unnamed = not transcript.format and of_user(reader)
             yield plausible(msgspec.structs.replace(transcript, format=reader.NAME) if unnamed else transcript)

@@ -6,9 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import CtxsimError, InputError, told
+from ctxsim.errors import CtxsimError, InputError, ReaderFailed, told
+from ctxsim.plugins.limit import TooLong, limited
 from ctxsim.readers.paths import sources
-from ctxsim.readers.reader import FolderReader, Reader, load_reader, registered_formats
+from ctxsim.readers.reader import FolderReader, Reader, load_reader, registered_formats, transcripts_of
 from ctxsim.readers.source import Sample, Source
 from ctxsim.readers.source.values import json_document, strings
 from ctxsim.transcript import Transcript, problems
@@ -30,8 +31,8 @@ def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
 
     Checked: `matches` is true; reading twice gives the same and changes no file; there are calls; calls, items and
     pairs are in order; tool calls' ids differ; every text under a key of `SAID` is in an item or the head; usage is
-    read; a cut file, and other JSON, raise nothing but CtxsimError. Remarks name other formats that match. Raises
-    InputError if there is nothing to read, LabelError for a file that is no reader.
+    read; a cut file, and other JSON, raise nothing but CtxsimError; nothing takes too long. Remarks name other formats
+    that match. Raises InputError if there is nothing to read, LabelError for a file that is no reader.
     """
     reader = load_reader(file)
     found: list[str] = []
@@ -64,10 +65,14 @@ def _examined(reader: Reader, source: Source) -> Iterator[str]:
     file = source.path if source.path and source.path.is_file() else None
     before = file.read_bytes() if file else b""
     try:
-        known = _recognised(reader, source)
-        first, second = (list(reader.read(source, Sample(source))) for _ in range(2))
+        with limited():
+            known = _recognised(reader, source)
+            first, second = (list(transcripts_of(reader, source, Sample(source))) for _ in range(2))
     except CtxsimError as error:
         yield f"can't be read: {error}"
+        return
+    except TooLong as error:
+        yield f"reading it twice {error}"
         return
     # A user's reader may raise any error: it is reported in one line.
     except (Exception, SystemExit) as error:  # noqa: BLE001
@@ -121,8 +126,11 @@ def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
         broken = Source(source.name, Path(source.name), data=hurt)
         try:
             sample = Sample(broken)
-            if reader.matches(sample):
-                list(reader.read(broken, sample))
+            with limited():
+                if reader.matches(sample):
+                    list(transcripts_of(reader, broken, sample))
+        except (ReaderFailed, TooLong) as error:
+            yield f"{what}: {error}"
         except CtxsimError:
             continue
         # A user's reader, as above.

@@ -190,6 +190,17 @@ def of_user(reader: Reader) -> bool:
     return not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
 
 
+def transcripts_of(reader: Reader, source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Yield the transcripts of a source. Raises ReaderFailed if the reader, a user's one, gives anything else."""
+    found: Iterable[Any] = reader.read(source, sample)
+    if not isinstance(found, Iterable):
+        raise ReaderFailed(source.name, f"the reader {reader.NAME} gives {found!r} instead of transcripts")
+    for one in found:
+        if not isinstance(one, Transcript):
+            raise ReaderFailed(source.name, f"the reader {reader.NAME} gives {one!r:.40} instead of a Transcript")
+        yield one
+
+
 def stumbled(source: Source, reader: Reader | None, error: BaseException) -> ReaderFailed:
     """Return an error in a reader, or before one was found (None), as an error that says whose defect it is."""
     whose = f"the reader {reader.NAME}" if reader is not None and of_user(reader) else "ctxsim's reader"

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.errors import CtxsimError, nearest, told
+from ctxsim.plugins.limit import VARIABLE
 from ctxsim.policies import Policy, open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.policies.trial import refuse
@@ -24,7 +25,7 @@ from ctxsim.safety.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
-from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE
+from ctxsim.simulator.replay.guard import MOMENTS
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 
 WHOLE_S = 600.0
@@ -133,7 +134,9 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
     ]
     if split:
         findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")
-    return Checked(broken, findings, digest.hexdigest(), _append_only(spec.server_side, edited, calls))
+    # A replay that breaks the contract isn't counted; the requests of the others alone prove no "yes".
+    append_only = "" if broken and not edited else _append_only(spec.server_side, edited, calls)
+    return Checked(broken, findings, digest.hexdigest(), append_only)
 
 
 def _append_only(server_side: bool, edited: int, calls: int) -> str:

@@ -21,6 +21,7 @@ import msgspec
 
 from ctxsim.errors import ContractError
 from ctxsim.plugins.files import FROM_FILE, files_loaded
+from ctxsim.plugins.limit import TooLong, limit_s
 from ctxsim.policies import Spec
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
@@ -29,7 +30,7 @@ from ctxsim.safety.processes import end_group, ended, environment, exchanged, py
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent
-from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE, limit_s
+from ctxsim.simulator.replay.guard import MOMENTS
 
 BETWEEN_S = 600.0
 """Seconds that a child may take between two calls of its policy, to count and measure."""
@@ -199,9 +200,7 @@ class Child:
 
     def _limit(self, label: str, seen: Seen, silent_s: float) -> None:
         if seen.moment and silent_s > limit_s():
-            raise ContractError(
-                f"{label}: {MOMENTS[seen.moment]} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
-            )
+            raise ContractError(f"{label}: {MOMENTS[seen.moment]} {TooLong()}")
         if silent_s > BETWEEN_S:
             raise ContractError(f"{label}: its process did nothing for {BETWEEN_S:g} s")
 

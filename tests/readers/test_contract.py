@@ -15,6 +15,7 @@ from invented import write_logs
 from project import ROOT
 
 from ctxsim.errors import InputError, LabelError, NotATranscript, UnknownName
+from ctxsim.plugins.limit import VARIABLE
 from ctxsim.readers import contract, read, read_source, reader, registered_formats, sources
 from ctxsim.readers.contract import examined
 from ctxsim.transcript import Head, Item, Transcript
@@ -74,6 +75,18 @@ BROKEN = {
     "other JSON": ('any(isinstance(one, dict) and "who" in one for one in sample.records)', 'sample.records[0]["who"]',
                    "other JSON raises KeyError: 'who' (mine.py:10)"),
     "matching": ('isinstance(one, dict) and "who" in one', 'one["what"]', "raised KeyError: 'what' (mine.py:10)"),
+    "nothing": ('    made = Assembly(source.name, "mine")', "    return None\n\ndef unused(source):\n    made = 0",
+                "can't be read: {log}: the reader mine.py gives None instead of transcripts"),
+    "a text": ("yield made.transcript()", "yield 'a' * 99",
+               f"can't be read: {{log}}: the reader mine.py gives '{'a' * 39} instead of a Transcript"),
+    "nothing of a cut file": ('raise InputError(f"{source.name}:{number}", "is no JSON") from None', "yield None",
+                              "a file cut in its middle: {log}: the reader mine.py gives None instead of a Transcript"),
+    "for ever": ("    made = Assembly", "    while True: pass\n    made = Assembly",
+                 "reading it twice took longer than 0.3 s; CTXSIM_POLICY_SECONDS sets the limit"),
+    "for ever, other JSON": (
+        'any(isinstance(one, dict) and "who" in one for one in sample.records)',
+        'next(True for one in iter(lambda: sample.records, 0) if isinstance(one[0], dict) and "who" in one[0])',
+        "other JSON: took longer than 0.3 s; CTXSIM_POLICY_SECONDS sets the limit"),
     "changes": ("    yield made", "    source.path.write_text('{}') if source.path else None\n    yield made",
                 "reading changed the file"),
 }  # fmt: skip
@@ -100,10 +113,11 @@ def test_a_good_one_keeps_it(log: Path) -> None:
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_each_way_to_break_it_is_told(how: str, log: Path) -> None:
+def test_each_way_to_break_it_is_told(how: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0.3")
     before, after, told = BROKEN[how]
     assert GOOD.count(before) == 1
-    assert f"log.jsonl: {told}" in said(log, GOOD.replace(before, after))
+    assert f"log.jsonl: {told.replace('{log}', str(log))}" in said(log, GOOD.replace(before, after))
 
 
 def test_ids_that_come_twice_and_a_conversation_without_a_call(log: Path) -> None:

@@ -72,12 +72,20 @@ class Fails(Policy):
         raise ValueError("no")
 
 
+@dataclass
+class Overflows(Policy):
+    """Fails where a request is too large for its window."""
+
+    def on_overflow(self, view: View) -> View:
+        raise ValueError("no")
+
+
 @pytest.fixture
 def own() -> Any:
-    for cls in (Splits, Fails):
+    for cls in (Splits, Fails, Overflows):
         register(cls)
     yield
-    for name in ("splits", "fails"):
+    for name in ("splits", "fails", "overflows"):
         registered_policies().pop(name)
 
 
@@ -95,6 +103,9 @@ def test_a_violation_is_told_of_each_window(own: None, refused: list[Any]) -> No
     found = _here("fails", ["documented-53k"], True)
     assert len(found.violations) == 2 and all("before_call raised ValueError: no" in one for one in found.violations)
     assert found.append_only == ""
+    # The requests that fit the whole window are only added to; those of the quarter are unknown.
+    found = _here("overflows", ["small-results"], True)
+    assert len(found.violations) == 1 and found.append_only == ""
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, first: Checked, second: Checked) -> Checked:

@@ -90,9 +90,12 @@ def last_change(sessions: Sessions) -> Change | None:
             for what, values in series.items() if (point := change_point(values, days if what == "size" else None))
         ]  # fmt: skip
         # Where one model replaces another, the new one is reported.
-        first = min(points, key=lambda one: (not one.cuts, one.share, one.at, not one.more, one.what), default=None)
-        if first is None or not first.cuts:
-            return found or first
+        first = min(
+            (one for one in points if one.cuts),
+            key=lambda one: (one.share, one.at, not one.more, one.what), default=None,
+        )  # fmt: skip
+        if first is None:
+            return found or max(points, key=lambda one: (one.at, one.more, one.what), default=None)
         start += first.at
         found = msgspec.structs.replace(first, at=start)
 

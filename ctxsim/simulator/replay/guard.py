@@ -4,16 +4,15 @@ An exception, an attempt to end the process and a call that takes too long becom
 """
 
 import os
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import LONGEST, ContractError, InputError, one_line
+from ctxsim.errors import LONGEST, ContractError, one_line
+from ctxsim.plugins.limit import TooLong, limited
 from ctxsim.policies import Policy
 
 MOMENTS = (
@@ -21,18 +20,10 @@ MOMENTS = (
 )  # fmt: skip
 """The parts of a policy that are called; '' while none is."""
 
-VARIABLE = "CTXSIM_POLICY_SECONDS"
-DEFAULT_S = 60.0
-"""Seconds that one call into a policy from outside the package may take."""
-
 SAID = LONGEST // 2
 """Most characters of an error's message, so that its place still fits."""
 
 _OURS = str(Path(__file__).parents[2]) + os.sep
-
-
-class _TooLong(BaseException):
-    """Raised by the time limit. Not an Exception, so that a policy that catches those doesn't go on."""
 
 
 _hear: Callable[[str], object] | None = None
@@ -52,14 +43,12 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         if function.__module__.startswith("ctxsim.") and not policy.others_code:
             return function(*arguments)
         # Standard output is for tables and rows.
-        with _heard(_hear, moment) if _hear else _limited(), redirect_stdout(sys.stderr):
+        with _heard(_hear, moment) if _hear else limited(), redirect_stdout(sys.stderr):
             return function(*arguments)
     except ContractError as error:
         raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
-    except _TooLong:
-        raise ContractError(
-            f"{policy.label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
-        ) from None
+    except TooLong as error:
+        raise ContractError(f"{policy.label}: {moment} {error}") from None
     except (SystemExit, KeyboardInterrupt) as error:
         # A policy's own process hears no Ctrl-C.
         if isinstance(error, KeyboardInterrupt) and _hear is None:
@@ -68,18 +57,6 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
     # Users' code may raise anything; the error is one line with its place.
     except Exception as error:
         raise ContractError(f"{policy.label}: {moment} raised {type(error).__name__}: {_said(error)}") from error
-
-
-def limit_s() -> float:
-    """Return the time limit in seconds. Raises InputError if the variable is no positive number."""
-    text = os.environ.get(VARIABLE, str(DEFAULT_S))
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise InputError(VARIABLE, f"is '{text}', not a number of seconds")
-    return seconds
 
 
 def _said(error: Exception) -> str:
@@ -101,23 +78,3 @@ def _heard(hear: Callable[[str], object], moment: str) -> Iterator[None]:
         yield
     finally:
         hear("")
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Interrupt a block that takes too long; only in the main thread, on systems with SIGALRM."""
-    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(number: int, frame: Any) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, ring)
-    # It rings again, for a policy that catches everything.
-    signal.setitimer(signal.ITIMER_REAL, limit_s(), 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

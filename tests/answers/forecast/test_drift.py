@@ -93,6 +93,9 @@ def test_a_model_whose_tokens_cost_what_others_cost_leaves_all_sessions_counting
     assert late is not None and not late.cuts
     unpriced = msgspec.structs.replace(alike, amounts={"tokens": alike.amounts["tokens"]})
     assert last_change(unpriced) == Change(20, "new", 0.001, True, cuts=False)
+    # Of several changes of model, the last is told.
+    later = sessions([1.0] * 60, models=["old"] * 20 + ["new"] * 20 + ["newest"] * 20)
+    assert last_change(later) == Change(40, "newest", 0.001, True, cuts=False)
     # What cuts is told first, wherever it is.
     both = sessions([1.0] * 12 + [100.0] * 48, models=["old"] * 40 + ["new"] * 20)
     assert last_change(both) == Change(12, "size", 0.001, True)

@@ -27,6 +27,7 @@ from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
 from ctxsim.counting.estimators.estimator import divided, length
 from ctxsim.counting.estimators.serialized import handed, if_json, written_again
 from ctxsim.errors import CtxsimError, InputError, LabelError
+from ctxsim.plugins.limit import VARIABLE
 from ctxsim.transcript import Head, Item, Media, Usage
 
 HEAD = Head("12345678", ("1234",), hidden=5)
@@ -225,6 +226,19 @@ def test_the_contract_asks_of_texts_and_requests() -> None:
             known = {} if usage is None else outputs
             expected += [str((size + more, size, usage, size if usage else 0, known)) for more in (0, MORE)]
     assert requests == expected
+
+
+def test_an_estimator_that_never_returns_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Slow(Estimator):
+        def text(self, text: str) -> int:
+            while len(text) == 1:
+                pass
+            return 1
+
+    monkeypatch.setenv(VARIABLE, "0.1")
+    said = "estimator slow: `text` of ' ' took longer than 0.1 s; CTXSIM_POLICY_SECONDS sets the limit"
+    assert list(violations(Slow, [conversation("one")])) == [said]
 
 
 def test_a_class_that_is_registered_is_known() -> None:

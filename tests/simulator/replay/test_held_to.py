@@ -16,11 +16,12 @@ from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError
+from ctxsim.plugins.limit import VARIABLE
 from ctxsim.policies import Overflow, Policy, Spec, Stop, open_policy
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
-from ctxsim.simulator.replay.guard import VARIABLE, guarded
+from ctxsim.simulator.replay.guard import guarded
 from ctxsim.transcript import Item, Sizes, Usage
 from ctxsim.view import View
 

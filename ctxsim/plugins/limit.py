@@ -1,0 +1,58 @@
+"""The time limit of a call into users' code, for this process's main thread."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ctxsim.errors import InputError
+
+VARIABLE = "CTXSIM_POLICY_SECONDS"
+DEFAULT_S = 60.0
+"""Seconds that one call into a policy, an estimator or a reader from outside the package may take."""
+
+
+class TooLong(BaseException):
+    """A call took too long; its text says what the limit is. Not an Exception, so that users' code that catches those
+    doesn't go on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(f"took longer than {limit_s():g} s; {VARIABLE} sets the limit")
+
+
+def limit_s() -> float:
+    """Return the time limit in seconds. Raises InputError if the variable is no positive number."""
+    text = os.environ.get(VARIABLE, str(DEFAULT_S))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise InputError(VARIABLE, f"is '{text}', not a number of seconds")
+    return seconds
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise TooLong in a block that takes longer than `limit_s()`; only in the main thread, on systems with SIGALRM.
+
+    Within a limited block another has no limit of its own.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "SIGALRM") or not main or signal.getsignal(signal.SIGALRM) is _ring:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _ring)
+    # It rings again, for code that catches everything.
+    signal.setitimer(signal.ITIMER_REAL, limit_s(), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _ring(number: int, frame: object) -> None:
+    raise TooLong
