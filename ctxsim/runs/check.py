@@ -6,6 +6,7 @@ not start other processes, end its own, or fail to return.
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,16 @@ from ctxsim.plugins.limit import VARIABLE
 from ctxsim.policies import Policy, open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.policies.trial import refuse
+from ctxsim.runs.user_code import shipped, unpack
 from ctxsim.safety.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
 from ctxsim.simulator.replay.guard import MOMENTS
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
+
+CODE = "code"
+"""The file beside the answers with the user's own code: a class that this process has registered is known there."""
 
 WHOLE_S = 600.0
 """Seconds that a whole check may take; a single call of a policy has a limit of its own."""
@@ -49,11 +54,12 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
 
     Raises CtxsimError for a label or a scenario that can't be opened.
     """
-    open_policy(label)
+    spec = open_policy(label)
     for name in scenarios:
         load_scenario(name)
     until = time.monotonic() + whole_s
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        Path(folder, CODE).write_bytes(pickle.dumps(shipped([spec])))
         answers = [Path(folder) / f"{seed}.json" for seed in ("1", "2")]
         running = [stack.enter_context(_checking(label, answer, scenarios)) for answer in answers]
         first, second = (
@@ -157,6 +163,7 @@ def main() -> None:
     """Check the policy of a label and write what was found to a file."""
     label, answer, *scenarios = sys.argv[1:]
     try:
+        unpack(pickle.loads(Path(answer).with_name(CODE).read_bytes()))
         found = _here(label, scenarios or scenario_names(), Path(answer).stem == "1")
     except CtxsimError as error:
         found = Checked([str(error)], [], "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 import time
@@ -14,7 +15,8 @@ import pytest
 
 from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.runs import check as room
-from ctxsim.runs.check import Checked, _answer, _append_only, _checking, _here, check
+from ctxsim.runs.check import CODE, Checked, _answer, _append_only, _checking, _here, check
+from ctxsim.runs.user_code import Shipped
 from ctxsim.view import View
 
 CHANGED = (
@@ -108,6 +110,11 @@ def test_a_violation_is_told_of_each_window(own: None, refused: list[Any]) -> No
     assert len(found.violations) == 1 and found.append_only == ""
 
 
+def test_a_class_that_only_this_process_knows_is_checked(own: None) -> None:
+    found = check("splits", scenarios=["documented-53k"])
+    assert found.violations == [] and "12 of 14 requests split a tool call from its result" in found.findings[1]
+
+
 def fake(monkeypatch: pytest.MonkeyPatch, first: Checked, second: Checked) -> Checked:
     monkeypatch.setattr(room, "python", lambda *module: [sys.executable, "-S", "-E", "-c", ""])
     monkeypatch.setattr(room, "_answer", lambda label, running, answer, until: {"1": first, "2": second}[answer.stem])
@@ -167,6 +174,7 @@ def test_the_process_writes_its_answer_and_ends(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(room, "_here", here)
     monkeypatch.setattr("os._exit", exit)
     monkeypatch.setattr(room, "scenario_names", lambda: ["every"])
+    (tmp_path / CODE).write_bytes(pickle.dumps(Shipped()))
     found = []
     for label, name, more in (("mask", "1", ("a",)), ("mask", "2", ()), ("bad", "1", ())):
         answer = tmp_path / f"{name}.json"
