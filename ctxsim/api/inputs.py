@@ -104,8 +104,7 @@ def inputs_of(
             raise CtxsimError("no recording to replay: the list of paths is empty")
         return msgspec.structs.replace(said, paths=paths)
     name = fspath(what)
-    a_path = not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()
-    if a_path and not names_scenario(what):
+    if not names_scenario(what) and not _a_word(what):
         return msgspec.structs.replace(said, paths=(name,))
     try:
         made = load_scenario(name)
@@ -123,9 +122,12 @@ def names_scenario(what: AnyPath) -> bool:
         return True
     if not isinstance(what, str) or Path(name).exists():
         return False
-    # A pattern, or what has a mark or a slash in it, stands for paths.
-    plain = name.replace("-", "").isalnum()
-    return is_scenario(name) or (plain and bool(get_close_matches(name, scenario_names(), cutoff=0.8)))
+    return is_scenario(name) or (_a_word(name) and bool(get_close_matches(name, scenario_names(), cutoff=0.8)))
+
+
+def _a_word(what: AnyPath) -> bool:
+    """Whether nothing has this path, and it is no pattern or list and holds no dot or slash, as paths do."""
+    return isinstance(what, str) and what.replace("-", "").isalnum() and not Path(what).exists()
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:

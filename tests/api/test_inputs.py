@@ -45,7 +45,7 @@ def test_what_is_in_hand_is_that() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["-", "logs", "a/one-prompt", "@list", Path("one-prompt")])
+@pytest.mark.parametrize("what", ["-", "logs", "a/one-prompt", "@list", Path("one-prompt"), "lo*", "none.json"])
 def test_these_are_paths(what: Any, folder: Path) -> None:
     (folder / "logs").mkdir()
     assert inputs_of(what) == Inputs(paths=(str(what),))
