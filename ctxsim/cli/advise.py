@@ -58,7 +58,7 @@ def command(
     """
     if back:
         options.alone("--undo")
-        say("\n".join(f"restored: {one.path}" for one in undo()))
+        say("\n".join(f"{'restored' if one.backup else 'removed'}: {one.path}" for one in undo()))
         return
     refuse_other(out, PICTURES if scoring else PAGES)
     if (scoring or framework) and form not in ("table", "json"):

@@ -19,7 +19,17 @@ from ctxsim.simulator.provider.rules import ProviderFields
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 """What gives a command an option: a decorator."""
 
-PATH = click.Path(path_type=Path)
+
+class _Named(click.Path):
+    """A path that isn't empty, as that of a variable that isn't set: pathlib takes it for the current folder."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+PATH = _Named(path_type=Path)
 
 
 def number_of(kind: Any) -> Any:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli import options
 from ctxsim.cli.terminal import say
 from ctxsim.safety.trust import store, trust
 
 
 @click.command("trust")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=options.PATH)
 def command(files: tuple[Path, ...]) -> None:
     """Trust FILES as they are now: ctxsim.toml, pyproject.toml, scenarios. A file that changes must be trusted again.
 

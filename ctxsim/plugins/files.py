@@ -120,7 +120,8 @@ def with_value(data: Any, keys: Keys, value: object) -> Any:
             raise CtxsimError(f"there is no entry {key} in the list on the way to {dotted(keys)}")
         return [with_value(one, rest, value) if n == key else one for n, one in enumerate(data)]
     if not isinstance(data, dict):
-        raise CtxsimError(f"what stands on the way to {dotted(keys)} is {type(data).__name__}, not a table")
+        kind = "null" if data is None else type(data).__name__
+        raise CtxsimError(f"what stands on the way to {dotted(keys)} is {kind}, not a table")
     return {**data, key: with_value(data.get(key, {}), rest, value)}
 
 

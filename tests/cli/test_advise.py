@@ -140,8 +140,9 @@ def test_settings_of_one_agent_are_written_together_after_their_changes_are_agre
 
 
 def test_undo_says_what_was_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(advise_room, "undo", lambda: [SimpleNamespace(path="f.toml")])
-    assert ctxsim("advise", "--undo", cwd=tmp_path).stdout == "restored: f.toml\n"
+    done = [SimpleNamespace(path="f.toml", backup="b"), SimpleNamespace(path="new.toml", backup="")]
+    monkeypatch.setattr(advise_room, "undo", lambda: done)
+    assert ctxsim("advise", "--undo", cwd=tmp_path).stdout == "restored: f.toml\nremoved: new.toml\n"
 
 
 def test_a_framework_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ SLIPS = {
     "bench logs --policy": "Option '--policy' requires an argument",
     "bench logs --polcy mask": "No such option '--polcy'. (Did you mean one of: ",
     "bench logs --out note.md": "note.md: Not a directory; a run is written into a folder; choose another with --out",
+    "bench logs --out=": "Invalid value for '--out': the path is empty; see: ctxsim bench --help",
+    "advise logs --settings=": "Invalid value for '--settings': the path is empty",
     "bench logs --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
     "bench --scenario documented-53k --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
     "bench logs --window -5": "'--window': -5 is not in the range 1<=x<=1000000000000; see: ctxsim bench --help",

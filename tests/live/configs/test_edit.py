@@ -32,6 +32,7 @@ def test_toml_keeps_comments_and_puts_a_key_before_tables() -> None:
         ("a = = 1", "toml", ("b",), "it is no TOML"),
         ("a: [1", "yaml", ("b",), "it can't be read as yaml"),
         ('{"a": 1}', "json", ("a", "b"), "is int, not a table"),
+        ('{"a": null}', "json", ("a", "b"), "is null, not a table"),
         ("[1, 2]", "json", ("a",), "is list, not a table"),
         ('{"a": [1]}', "json", ("a", 1, "b"), r"there is no entry 1 in the list on the way to 1\.b"),
         ('{"a": {"b": 1}}', "json", ("a", 0, "b"), "there is no entry 0 in the list"),
