@@ -36,12 +36,8 @@ def limit_s() -> float:
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Raise TooLong in a block that takes longer than `limit_s()`; only in the main thread, on systems with SIGALRM.
-
-    Within a limited block another has no limit of its own.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not hasattr(signal, "SIGALRM") or not main or signal.getsignal(signal.SIGALRM) is _ring:
+    """Raise TooLong in a block that takes longer than `limit_s()`; only in the main thread, on systems with SIGALRM."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGALRM, _ring)

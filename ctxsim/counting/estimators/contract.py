@@ -8,6 +8,7 @@ import msgspec
 
 from ctxsim.counting.estimators.estimator import Estimator, Reported, answered
 from ctxsim.errors import ContractError
+from ctxsim.plugins.limit import TooLong, limited
 from ctxsim.transcript import Transcript, Usage
 
 TEXTS = (
@@ -28,7 +29,8 @@ def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript
     """Yield a line for each way in which an estimator breaks the contract on these transcripts.
 
     `create` returns a fresh object. Checked: estimates are whole numbers of at least 0; they are equal when repeated,
-    from a fresh object and in reverse order; `Reported` isn't changed; a request doesn't shrink when only `size` grows.
+    from a fresh object and in reverse order; none takes too long; `Reported` isn't changed; a request doesn't shrink
+    when only `size` grows.
     """
     try:
         yield from _answers([(f"text {text[:20]!r}", "text", (text,)) for text in TEXTS], create)
@@ -45,7 +47,11 @@ def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript
 
 def _asked(question: Question, estimator: Estimator) -> int:
     what, method, arguments = question
-    return answered(what, lambda: getattr(estimator, method)(*arguments))
+    try:
+        with limited():
+            return answered(what, lambda: getattr(estimator, method)(*arguments))
+    except TooLong as error:
+        raise ContractError(f"{what} {error}") from None
 
 
 def _answers(questions: Sequence[Question], create: Callable[[], Estimator]) -> Iterator[str]:

@@ -237,7 +237,7 @@ def test_an_estimator_that_never_returns_is_told(monkeypatch: pytest.MonkeyPatch
             return 1
 
     monkeypatch.setenv(VARIABLE, "0.1")
-    said = "estimator slow: `text` of ' ' took longer than 0.1 s; CTXSIM_POLICY_SECONDS sets the limit"
+    said = "text ' ' took longer than 0.1 s; CTXSIM_POLICY_SECONDS sets the limit"
     assert list(violations(Slow, [conversation("one")])) == [said]
 
 
