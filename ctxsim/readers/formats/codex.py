@@ -131,7 +131,7 @@ class _Rollout(Exchanges):
         self._unused: Usage | None = None
         # Times at which the session's first line and the line before this one were written.
         self._began_s = self._line_s = 0.0
-        self._copying = False
+        self._forked = self._copying = False
 
     def add_line(self, kind: str, value: Any, where: str) -> None:
         payload = value.get("payload")
@@ -187,8 +187,11 @@ class _Rollout(Exchanges):
             tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
             self.assembly.tools += map(compact_json, tools)
             self.assembly.parent = _parent(self.source, meta)
-        elif meta.id != self._meta.id and (self._meta.forked_from_id or self.assembly.parent):
-            self._copying = True
+            self._forked = bool(meta.forked_from_id or self.assembly.parent)
+        elif meta.id != self._meta.id and (self._forked or not self.assembly.items):
+            # Older versions don't name the other session: its header is next to the fork's own.
+            # Source: https://github.com/openai/codex/pull/3440.
+            self._forked = self._copying = True
         elif self._copying:
             self._copied()
         elif meta.cli_version != self._meta.cli_version:

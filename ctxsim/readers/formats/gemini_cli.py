@@ -85,6 +85,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     conversation = _Conversation(assembly)
     for place in recording.messages.values():
         conversation.add(place)
+    for place in recording.taken_back:
+        conversation.paid(place)
     yield conversation.transcript()
 
 
@@ -104,6 +106,7 @@ class _Recording(msgspec.Struct):
     left_out: Frequencies[str]
     header: dict[str, Any] = {}
     messages: dict[str, _Place] = {}
+    taken_back: list[_Place] = []
     _gone: set[str] = set()
     _rewritten: dict[str, list[str]] = {}
 
@@ -114,8 +117,8 @@ class _Recording(msgspec.Struct):
         elif has(value, **{"$rewindTo": str}):
             # The user went back to before this message: all from it on are no longer sent.
             ids, target = list(self.messages), value["$rewindTo"]
-            for gone in ids[ids.index(target) if target in self.messages else 0 :]:
-                self.left_out["message taken back"] += not self.messages.pop(gone).mark
+            gone = map(self.messages.pop, ids[ids.index(target) if target in self.messages else 0 :])
+            self.taken_back += (place for place in gone if not place.mark)
         elif has(value, id=str):
             self.messages[value["id"]] = _Place(where, value)
             self._rewritten.pop(value["id"], None)
@@ -203,6 +206,13 @@ class _Conversation(msgspec.Struct):
         else:
             self._notice = True
             self.assembly.left_out[f"message of type {kind}"] += 1
+
+    def paid(self, place: _Place) -> None:
+        """Add what a message that was taken back has cost."""
+        self.assembly.left_out["message taken back"] += 1
+        if under(place.value, "type") == "gemini":
+            message = convert(place.value, _Message, place.where)
+            self.assembly.beside(message.usage, time_s(message.timestamp), message.model or "")
 
     def transcript(self) -> Transcript:
         self._close()

@@ -430,8 +430,18 @@ def test_what_a_fork_copies_is_where_it_begins(tmp_path: Path, compacted: bool, 
     assert [item.text for item in read_back.items] == [
         *(["All of it.", "Go."] if compacted else ["Go.", "{}", "ok", "One."]), "On.", "Two."
     ]  # fmt: skip
-    # Without a copied header nothing is copied, nor in a session that is no fork.
-    assert len(one(tmp_path, fork, *copied, *own).calls) == len(one(tmp_path, meta(), meta(id="x"), *copied).calls) + 1
+    # Without a copied header nothing is copied, nor if another one comes after something was said.
+    assert len(one(tmp_path, fork, *copied, *own).calls) == len(one(tmp_path, meta(), *copied, meta(id="x")).calls) + 1
+
+
+@pytest.mark.parametrize("resumed", [[], [meta(cli_version="0.60.0")]])
+def test_an_old_fork_names_no_other_session_and_is_known_by_its_header(tmp_path: Path, resumed: list[Json]) -> None:
+    copied = [meta(), message("user", "Go."), message("assistant", "One."), tokens(220, 120), *resumed,
+              message("user", "Say."), message("assistant", "Yes."), tokens(320, 100)]  # fmt: skip
+    own = [later(line, 2) for line in (message("user", "On."), message("assistant", "Two."), tokens(370, 150))]
+    read_back = one(tmp_path, meta(id="thread-2"), *copied, *own)
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [150] and read_back.carried == 4
+    assert "begins with 2 response(s) copied from another session, where they are counted" in read_back.notes
 
 
 def test_a_fork_in_which_nothing_was_asked_yet_has_no_call(tmp_path: Path) -> None:
