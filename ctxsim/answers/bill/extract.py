@@ -97,8 +97,9 @@ def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, i
     whole = np.array([made.read, made.write, made.long, made.plain, made.output])
     for number, one in enumerate(told):
         read, write, long, plain, output = (whole * (number + 1) // len(told) - whole * number // len(told)).tolist()
+        usd = made.usd and made.usd / len(told)
         yield msgspec.structs.replace(made, time_s=one.time_s, read=read, write=write, long=long, plain=plain,
-                                      output=output, parts=(part, read, write, plain))  # fmt: skip
+                                      output=output, usd=usd, parts=(part, read, write, plain))  # fmt: skip
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,11 @@
 """Task folders of extensions of VS Code, as Cline and Roo Code write them: messages in one file, usage in another."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,13 @@ from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 MESSAGES_FILE = "api_conversation_history.json"
 UI_FILE = "ui_messages.json"
+
+REQUEST = "api_req_started"
+
+SUMS = ("deleted_api_reqs", "subagent_usage")
+"""What sums up requests without a response here: those that a restored checkpoint removed, and sub-agents'. Source:
+src/shared/getApiMetrics.ts of https://github.com/cline/cline.
+"""
 
 
 class _Message(Turn, rename="camel"):
@@ -79,7 +89,9 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
     assembly = Assembly(source.name, format)
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _Message, where)
-    requests = _requests_of(assembly, folder, sum(m.role == "assistant" and not m.is_summary for m in messages))
+    responses = sum(m.role == "assistant" and not m.is_summary for m in messages)
+    requests = _requests_of(assembly, folder, responses)
+    each = iter(requests if len(requests) == responses else ())
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
     model = ""
@@ -98,7 +110,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             details = text_of(message.content).split(_DETAILS)[1:]
             model = next((found[1] for found in map(_MODEL.search, reversed(details)) if found), model)
         else:
-            request, usage = next(requests, (_UiMessage(ts=message.ts), None))
+            request, usage = next(each, (_UiMessage(ts=message.ts), None))
             if request.deleted != deleted:
                 deleted = request.deleted
                 # Requests from here on hold all messages but these; no summary replaces them.
@@ -109,6 +121,11 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
             assembly.response(parts, usage, time_s(request.ts), request.model or model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
+    if requests and len(requests) != responses:
+        assembly.notes.append(
+            f"usage only as a sum: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)"
+        )
+        assembly.totals(_totals(requests), time_s(requests[-1][0].ts), anew=True)
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.
@@ -120,22 +137,42 @@ def _ends_with_xml(text: str) -> bool:
     return end is not None and f"<{end[1]}>" in text
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[tuple[_UiMessage, Usage | None]]:
-    """Return the user interface's record of each response; nothing if records and responses can't be matched."""
+Requests = list[tuple[_UiMessage, Usage | None]]
+
+
+def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Requests:
+    """Return the user interface's record of each response, or of all if they can't be matched to the responses. What
+    else was paid for goes to the assembly.
+    """
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
-        return iter(())
-    requests = []
+        return []
+    requests: Requests = []
+    others: Requests = []
     for number, value in enumerate(json_file(folder / UI_FILE, list[Any])):
         where = f"{folder / UI_FILE} message {number}"
         message = convert(value, _UiMessage, where)
-        if message.say == "api_req_started":
+        if message.say in (REQUEST, *SUMS):
             told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
-            requests.append((message, told.whole()))
+            (requests if message.say == REQUEST else others).append((message, told.whole()))
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
-        requests = [(request, usage) for request, usage in requests if usage and usage.output_tokens]
-    if len(requests) != responses:
-        assembly.notes.append(f"usage left out: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)")
-        return iter(())
-    return iter(requests)
+        answered = [bool(usage and usage.output_tokens) for _, usage in requests]
+        others += compress(requests, map(not_, answered))
+        requests = list(compress(requests, answered))
+    for request, usage in others:
+        assembly.beside(usage, time_s(request.ts), request.model)
+    return requests
+
+
+def _totals(requests: Requests) -> dict[str, Usage]:
+    """The sum of usage by model; a count that no request states stays None."""
+    counts: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for request, usage in requests:
+        if usage:
+            counts[request.model].append(msgspec.structs.astuple(usage))
+    return {model: Usage(*map(_sum, zip(*rows, strict=True))) for model, rows in counts.items()}
+
+
+def _sum(counts: Sequence[Any]) -> Any:
+    return sum(filter(None, counts)) if any(count is not None for count in counts) else None

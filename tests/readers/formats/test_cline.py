@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from read_back import Json, only, said, text, write
 
+from ctxsim.answers.bill.extract import facts_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly import task_folders
@@ -19,6 +20,7 @@ from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 FIRST_MS, SECOND_MS = 1_700_000_005_000, 1_700_000_009_000
+THIRD_MS = SECOND_MS + 1_000
 
 
 def call(call_id: str) -> Json:
@@ -168,14 +170,15 @@ def test_whose_a_task_is_stands_in_the_first_megabyte(tmp_path: Path, monkeypatc
     assert {len(one) for one in looked} == {1 << 20}
 
 
-UNTOLD = "usage left out: 1 request(s) in ui_messages.json for 2 response(s)"
+UNTOLD = "usage only as a sum: {} request(s) in ui_messages.json for 2 response(s)"
 
 
 @pytest.mark.parametrize(("shown", "outputs", "notes"), [
     # Requests that failed have no response; as many as responses are theirs, whatever they counted.
     ([request(None, None, 1000), request(20, 4, FIRST_MS), request(30, 5, SECOND_MS)], [4, 5], ()),
     ([request(20, 0, FIRST_MS), request(30, 5, SECOND_MS)], [0, 5], ()),
-    ([request(20, 5, FIRST_MS)], [None, None], (UNTOLD,)),
+    ([request(20, 5, FIRST_MS)], [None, None], (UNTOLD.format(1),)),
+    ([request(20, 5, FIRST_MS), request(30, 5, 2), request(40, 6, SECOND_MS)], [None, None], (UNTOLD.format(3),)),
 ])  # fmt: skip
 def test_which_request_a_response_answers(
     tmp_path: Path, shown: list[Json], outputs: list[int | None], notes: tuple[str, ...]
@@ -185,6 +188,37 @@ def test_which_request_a_response_answers(
     times = [None, None] if notes else [FIRST_MS / 1000, SECOND_MS / 1000]
     assert [made.time_s for made in transcript.calls] == times
     assert transcript.notes == notes
+
+
+def beside(transcript: Transcript) -> list[tuple[int, int, Usage | None, float | None]]:
+    return [(one.start, one.end, one.usage, one.time_s) for one in transcript.beside]
+
+
+def test_what_cannot_be_matched_is_billed_as_a_sum(tmp_path: Path) -> None:
+    shown = [
+        request(20, 5, FIRST_MS, cost=0.5),
+        request(30, 5, THIRD_MS),
+        request(40, 6, SECOND_MS, "openai", cost=0.25),
+    ]
+    shown[1]["text"] = json.dumps({"tokensIn": 30})
+    # 20 + 70 + 10, 30, and 40; no request states reasoning. In the bill, half of it for each response.
+    one = task(tmp_path, TURNS, [*shown, request(None, None, 1)] * 2)
+    assert beside(one) == [
+        (0, 0, Usage(30), THIRD_MS / 1000), (0, 0, Usage(30), THIRD_MS / 1000),
+        (0, 4, Usage(280, 22, 280, 40, cost_usd=1.5), SECOND_MS / 1000)
+    ]  # fmt: skip
+    facts = facts_of(one)
+    assert [(made.read, made.output, made.usd) for made in facts.beside[2:]] == [(140, 11, 0.75)] * 2
+    assert facts.unrecorded == ()
+
+
+@pytest.mark.parametrize("say", ["deleted_api_reqs", "subagent_usage"])
+def test_what_was_paid_for_without_a_response_stands_beside_it(say: str, tmp_path: Path) -> None:
+    shown = [request(20, 5, FIRST_MS), request(30, 5, SECOND_MS), request(40, 6, THIRD_MS, cost=0.5) | {"say": say}]
+    assert beside(task(tmp_path, TURNS, shown)) == [(0, 0, Usage(120, 6, 70, 10, cost_usd=0.5), THIRD_MS / 1000)]
+    # A request that was stopped before its first token was paid for too.
+    shown = [request(50, 0, THIRD_MS, cost=0.2), *shown[:2]]
+    assert beside(task(tmp_path, TURNS, shown)) == [(0, 0, Usage(130, 0, 70, 10, cost_usd=0.2), THIRD_MS / 1000)]
 
 
 def test_older_messages_no_longer_sent(tmp_path: Path) -> None:
