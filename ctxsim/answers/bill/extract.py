@@ -60,9 +60,15 @@ def facts_of(transcript: Transcript) -> Session:
     ratio = float(np.median(ratios or [USUAL]))
     last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
     ending = tuple(round(chars / ratio) for call, chars in wrote if call > last)
-    beside = [one for call in transcript.beside if call.usage for one in _beside(call.usage, call, transcript, names)]
-    summed = max((call.end for call in transcript.beside if call.end > call.start), default=0)
-    silent = tuple(call.time_s for call in transcript.calls if call.usage is None and call.end > summed)
+    beside = [
+        one for call in transcript.beside if call.usage and call.usage.input_tokens
+        for one in _beside(call.usage, call, transcript, names)
+    ]  # fmt: skip
+    sums = [call for call in transcript.beside if call.end > call.start]
+    silent = tuple(
+        call.time_s for call in transcript.calls
+        if call.usage is None and not any(one.start <= call.start and call.end <= one.end for one in sums)
+    )  # fmt: skip
     if silent and not responses and (usd := transcript.cost_usd):
         lone = Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)
         responses, silent, stated = [lone], (), True

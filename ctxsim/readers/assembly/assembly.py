@@ -129,13 +129,14 @@ class Assembly:
             at = len(self.items) if summary else 0
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
-    def totals(self, stated: Mapping[str, Usage], time_s: float | None, anew: bool) -> None:
-        """Add what a log states of its requests to each model, also of those of sub-agents: of all so far, or `anew`,
-        of those since the last totals.
+    def totals(self, stated: Mapping[str, Usage], time_s: float | None, since: int | None = None) -> None:
+        """Add what a log states of its requests to each model, also of those of sub-agents: of all so far, in place of
+        what it stated of any before, or of those after the last totals and not before item `since`.
         """
-        if not anew:
+        if since is None:
+            self._calls = [msgspec.structs.replace(one, usage=None) for one in self._calls]
             self._beside = [one for one in self._beside if one.end <= one.start]
-        start = max((one.end for one in self._beside if one.end > one.start), default=0)
+        start = max([since or 0, *(one.end for one in self._beside if one.end > one.start)])
         end = max(start + 1, len(self.items))
         self._beside += [Call(start, end, one, time_s, model, comparable=False) for model, one in stated.items()]
 

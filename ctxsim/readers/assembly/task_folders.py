@@ -125,7 +125,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
         assembly.notes.append(
             f"usage only as a sum: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)"
         )
-        assembly.totals(_totals(requests), time_s(requests[-1][0].ts), anew=True)
+        assembly.totals(_totals(requests), time_s(requests[-1][0].ts))
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.

@@ -48,6 +48,7 @@ class _AssistantMessage(msgspec.Struct, rename="camel"):
     model: str | None = None
     # Chunks of a response share it.
     api_call_id: str | None = None
+    output_tokens: int | None = None
 
 
 class _UserMessage(msgspec.Struct, rename="camel"):
@@ -119,6 +120,13 @@ class _Agent(Exchanges):
         self.turn_s: float | None = None
         # Tokens at the start of a compaction, during which the conversation goes on.
         self.compacting: int | None = None
+        # Items and calls at the start of the program's present run, and the output tokens of the run's responses.
+        self.began = self.calls_before = self.output = 0
+
+    def begin(self) -> None:
+        """Begin a run of the program."""
+        self.close()
+        self.began, self.calls_before, self.output = len(self.assembly.items), self.assembly.calls, 0
 
     def system(self, text: str) -> None:
         if not self.assembly.system:
@@ -133,6 +141,7 @@ class _Agent(Exchanges):
     def response(self, message: _AssistantMessage, written_s: float | None, usage: Usage | None) -> None:
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.close()
+            self.output += message.output_tokens or 0
         if usage:
             self.announce(usage)
         self._api_call = message.api_call_id or ""
@@ -154,6 +163,8 @@ class _Session:
         # Usage by request, in newer versions, of which no response has come yet; and when it was recorded.
         self._spent: dict[str, tuple[_ModelMetrics, float | None]] = {}
         self._each_recorded = False
+        # Requests and output tokens, as the program stated them last.
+        self._stated: tuple[int, int] | None = None
 
     def add(self, kind: str, event: dict[str, Any], where: str) -> None:
         data, when_s = event.get("data"), time_s(event.get("timestamp"))
@@ -177,6 +188,8 @@ class _Session:
             case "tool.execution_complete":
                 agent.give(_result(convert(data, _ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
+                for one in (self.main, *self.agents.values()) if kind == "session.resume" else ():
+                    one.begin()
                 model = under(data, "newModel") or under(data, "selectedModel")
                 if isinstance(model, str):
                     self.main.model = model
@@ -239,23 +252,29 @@ class _Session:
     def _shutdown(self, metrics: dict[str, Any], when_s: float | None, where: str) -> None:
         agents = self.main, *self.agents.values()
         stated: dict[str, Usage] = {}
-        requests = 0
+        requests = output = 0
         for model, told in metrics.items():
             usage = convert(told, _ModelMetrics, f"{where} modelMetrics {model}")
             count = under(usage.requests, "count") if isinstance(usage.requests, dict) else usage.requests
             requests += count if isinstance(count, int) else 0
+            output += usage.output_tokens or 0
             # A total of one request is its usage.
             alone = count == 1 and not self.main.assembly.calls and not self.agents
             if (whole := usage.whole()) and not (alone and self.main.usage(whole)):
                 stated[model] = whole
-        if stated and not self._each_recorded:
-            for agent in agents:
-                agent.close()
-            # A resumed session counts anew; in newer versions it goes on.
-            anew = requests < sum(agent.assembly.calls for agent in agents)
-            for agent in agents:
-                totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
-                agent.assembly.totals(totals, when_s, anew)
+        for agent in agents:
+            agent.close()
+        # A resumed session counts anew; in newer versions it goes on, and counts at least what the run has.
+        calls = sum(agent.assembly.calls - agent.calls_before for agent in agents)
+        written = sum(agent.output for agent in agents)
+        before = self._stated
+        goes_on = before is not None and requests >= before[0] + calls and output >= before[1] + written
+        for agent in agents if stated and not self._each_recorded else ():
+            totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
+            agent.assembly.totals(totals, when_s, None if goes_on else agent.began)
+        self._stated = requests, output
+        for agent in agents:
+            agent.begin()
 
 
 def _compacted(agent: _Agent, compaction: _Compaction) -> None:

@@ -129,7 +129,7 @@ def _of_database(source: Source) -> Iterator[Transcript]:
                 assembly.beside(usage, last_s, str(model), summary=task == "compression")
             else:
                 stated[str(model)], assembly.cost_usd = usage, dollars((assembly.cost_usd or 0.0) + usd)
-        assembly.totals(stated, None, anew=False)
+        assembly.totals(stated, None)
         return assembly.finished() if rows else None
 
     return of_database(source, listed, one)

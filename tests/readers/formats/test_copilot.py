@@ -204,6 +204,52 @@ def test_a_resumed_session_counts_anew_or_goes_on(
     assert (len(facts.unrecorded), sum(one.plain for one in facts.beside)) == (1, sum(total[0] for total in totals))
 
 
+def runs(tmp_path: Path, *each: tuple[int, int, int, int] | None) -> Transcript:
+    """A session of several runs, each of one more response than the last, of 100 tokens. None: it was killed; else the
+    requests, input, output and cache reads that it stated at its end.
+    """
+    lines = [START]
+    for number, stated in enumerate(each, 1):
+        lines += [event("session.resume")] * (number > 1)
+        lines += [event("user.message", content="Go."), answer("Done.", outputTokens=100)] * number
+        if stated:
+            count, tokens, output, read = stated
+            lines.append(shutdown(count, inputTokens=tokens, outputTokens=output, cacheReadTokens=read))
+    return one(tmp_path, *lines)
+
+
+def totals(found: Transcript) -> list[tuple[int, int, int]]:
+    return [(one.usage.input_tokens, one.start, one.end) for one in found.beside if one.usage]
+
+
+def test_more_requests_than_responses_do_not_make_a_total_of_all_runs(tmp_path: Path) -> None:
+    # The third run's five requests are its three responses, a summary and one that failed: of all five responses since
+    # the first run the output would be 500.
+    assert totals(runs(tmp_path, None, (2, 500, 200, 0), (5, 900, 450, 0))) == [(500, 2, 6), (900, 6, 12)]
+    assert totals(runs(tmp_path, None, (2, 500, 200, 0), (5, 900, 500, 0))) == [(900, 0, 12)]
+
+
+def test_a_killed_run_has_no_usage(tmp_path: Path) -> None:
+    killed = runs(tmp_path, None, (2, 500, 200, 0))
+    assert totals(killed) == [(500, 2, 6)] and len(facts_of(killed).unrecorded) == 1
+    assert len(facts_of(runs(tmp_path, (1, 300, 100, 0), None, (3, 900, 300, 0))).unrecorded) == 2
+
+
+def test_the_usage_of_one_request_is_within_a_later_total_that_holds_it(tmp_path: Path) -> None:
+    apart, all_of_it = (runs(tmp_path, (1, 300, 100, 0), last) for last in ((2, 600, 200, 0), (3, 900, 300, 0)))
+    assert (apart.calls[0].usage, totals(apart)) == (Usage(300, 100, 0), [(600, 2, 6)])
+    assert (all_of_it.calls[0].usage, totals(all_of_it)) == (None, [(900, 0, 6)])
+
+
+def test_what_is_told_once_is_no_response_of_a_sub_agent(tmp_path: Path) -> None:
+    main, child = map(facts_of, transcripts(
+        tmp_path, START, event("user.message", content="Go."), answer("One."),
+        answer("Found.", parentToolCallId="c1"), shutdown(2, inputTokens=900, cacheReadTokens=800),
+    ))  # fmt: skip
+    assert [(made.read, made.plain, made.unsaid) for made in (*main.beside, *child.beside)] == [(800, 100, False)]
+    assert (main.unrecorded, child.unrecorded) == ((), ())
+
+
 def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
     def spent(call_id: str, tokens: int, second: int = 0) -> Json:
         return event("session.usage_record", second, usage={
