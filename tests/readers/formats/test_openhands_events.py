@@ -112,6 +112,21 @@ def test_costs_are_what_the_sum_grows_by(tmp_path: Path) -> None:
     assert [one.cost_usd for one in transcripts(tmp_path, *lines, name="output.jsonl")] == [None, 0.5]
 
 
+@pytest.mark.parametrize(("told", "usd"), [
+    # The agent, its delegate twice, the agent: one sum, or, in older versions, one of each.
+    ((0.25, 0.5, 0.75, 1.5), [[0.25, 0.75], [0.25, 0.25]]), ((0.25, 0.125, 0.5, 1.0), [[0.25, 0.75], [0.125, 0.375]]),
+])  # fmt: skip
+def test_a_delegate_counts_on_or_anew(told: tuple[float, ...], usd: list[list[float]], tmp_path: Path) -> None:
+    sums = [{"llm_metrics": {"accumulated_cost": cost}} for cost in told]
+    asks = action(2, "c1", response("r1", "c1")) | {"action": "delegate", "args": {"inputs": {"task": "x"}}} | sums[0]
+    found = transcripts(tmp_path, [
+        user(1, "Go."), asks, action(3, "c2", response("r2", "c2")) | sums[1], ran(4, 3, "c2", "a"),
+        action(5, "c3", response("r3", "c3")) | sums[2], ran(6, 5, "c3", "b"),
+        ran(7, 2, "c1", "found") | {"observation": "delegate"}, action(8, "c4", response("r4", "c4")) | sums[3],
+    ])  # fmt: skip
+    assert [[call.usage and call.usage.cost_usd for call in one.calls] for one in found] == usd
+
+
 def test_messages_and_condensations_have_the_usage_that_the_sums_grow_by(tmp_path: Path) -> None:
     def sums(usd: float, *tokens: int) -> dict[str, Any]:
         names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")

@@ -4,6 +4,7 @@ The lines around an observation follow `openhands/events/observation/commands.py
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
 """
 
+from operator import ge
 from typing import Any
 
 import msgspec
@@ -85,16 +86,23 @@ class _ShellState(msgspec.Struct):
     exit_code: int = -1
 
 
+class Sums(msgspec.Struct):
+    """What requests have used so far, as the log stated it last: tokens, of four kinds, and dollars."""
+
+    last: tuple[float, ...] = (0, 0, 0, 0, 0.0)
+
+
 class Agent(msgspec.Struct):
-    """Turns the events of one agent into its transcript."""
+    """Turns the events of one agent into its transcript. `above` are the sums of the agent that delegated to it."""
 
     assembly: Assembly
+    above: Sums | None = None
+    sums: Sums = field(default_factory=Sums)
     _responses: set[str] = set()
     _calls: set[str] = set()
     _by_user: set[int | None] = set()
     _forgotten: set[int] = set()
     _event_of: list[int | None] = []
-    _spent: tuple[float, ...] = (0, 0, 0, 0, 0.0)
     _model: str = ""
     _agent_spoke: bool = True
 
@@ -110,9 +118,13 @@ class Agent(msgspec.Struct):
 
     def _grown(self, event: Event) -> Usage:
         """Return what was used since the action before: the growth of the sums."""
-        before, usd = self._spent, dollars(event.cost)
-        self._spent = (event.prompt, event.output, event.read, event.written, usd or before[4])
-        prompt, output, read, written, cost = (now - old for now, old in zip(self._spent, before, strict=True))
+        stated = (event.prompt, event.output, event.read, event.written, dollars(event.cost) or self.sums.last[4])
+        if self.above is not None:
+            # Its sums go on from those of the agent above, or in older versions start at 0.
+            self.sums = self.above if all(map(ge, stated, self.above.last)) else self.sums
+            self.above = None
+        prompt, output, read, written, cost = (now - old for now, old in zip(stated, self.sums.last, strict=True))
+        self.sums.last = stated
         return Usage(int(prompt), int(output), int(read), int(written), cost_usd=dollars(cost))
 
     def _condensed(self, condensation: _Condensation, event: Event) -> None:

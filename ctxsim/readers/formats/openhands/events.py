@@ -150,7 +150,7 @@ def _run(name: str, events: Iterable[tuple[str, Any]], notes: list[str]) -> Iter
             stack.pop()
         stack[-1].add(event, fields, where)
         if event.action == "delegate":
-            child = Agent(Assembly(f"{name}#delegate-{len(done)}", NAME, stack[-1].assembly.name))
+            child = Agent(Assembly(f"{name}#delegate-{len(done)}", NAME, stack[-1].assembly.name), stack[-1].sums)
             child.assembly.user(compact_json(fields.get("inputs") or {}))
             stack.append(child)
             done.append(child)
