@@ -1,5 +1,6 @@
 """`advise`: the settings that users of agents should change, found by replaying their own sessions."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -24,7 +25,7 @@ from ctxsim.policies.agents.search import alone, around, begin, label_of, policy
 from ctxsim.policies.agents.settings import CODE
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
 from ctxsim.readers import sources
-from ctxsim.readers.agent_folders import session_files
+from ctxsim.readers.agent_folders import NAMES, session_files
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
@@ -44,11 +45,13 @@ class Advised(msgspec.Struct, frozen=True):
 
     - `replays`: the number of settings and pairs of settings that were replayed, including today's settings.
     - `run`: the run of all sessions under the best settings.
+    - `unadvised`: the number of recordings of each other agent, of which no setting can be replayed.
     """
 
     agents: tuple[AgentAdvice, ...]
     replays: int
     run: Run
+    unadvised: dict[str, int] = {}
 
     def frame(self) -> Frame:
         """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
@@ -113,7 +116,10 @@ def advise(
         msgspec.structs.replace(one, defaults=defaults, lines=lines(one.settings, project)) for one in answers
     )
     tried = {*((one,) for one in singly), *last}
-    return Advised(advised, len(tried) + 1, whole)
+    theirs = {id(one) for own in each.values() for one in own}
+    others = Counter(form for one in found if id(one) not in theirs for form in formats_of([one]))
+    unadvised = {NAMES[form]: count for form, count in others.items() if form in NAMES}
+    return Advised(advised, len(tried) + 1, whole, unadvised)
 
 
 def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[Source]]:

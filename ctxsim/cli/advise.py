@@ -22,7 +22,7 @@ from ctxsim.cli.output import tell, tell_newer, tell_what_was_left_out, tell_wri
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, many
 from ctxsim.live.agent import load_agent
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
@@ -103,6 +103,8 @@ def command(
         for agent in found:
             if agent.prediction is not None:
                 keep(agent.prediction, time.time(), paths)
+    for name, recordings in found.unadvised.items():
+        tell(f"no advice on {many(recordings, 'recording(s)')} of {name}: ctxsim can replay no setting of it")
     if out is not None:
         from ctxsim.report.page import write_page
 

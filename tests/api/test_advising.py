@@ -164,6 +164,15 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_logs(tmp_path_factory.mktemp("advise") / "logs", 1)
 
 
+def test_agents_without_a_setting_are_counted(logs: Path, tmp_path: Path) -> None:
+    log = {"trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": [
+        {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}
+    ]}  # fmt: skip
+    (tmp_path / "a.traj.json").write_text(json.dumps(log))
+    found = ctxsim.advise([tmp_path / "a.traj.json", logs / "chat-1.json", logs / "rollout-1.jsonl"])
+    assert found.unadvised == {"mini-SWE-agent": 1} and [one.agent for one in found] == ["codex"]
+
+
 def test_advice_has_a_row_for_each_setting_that_was_tried(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[Any, Any, Any]] = []
     real = advising.bench

@@ -34,6 +34,7 @@ def advised(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     class Found(list[Any]):
         replays = 7
         run = SimpleNamespace(info=SimpleNamespace(recorders=()))
+        unadvised = made.setdefault("unadvised", {})
 
         @property
         def agents(self) -> list[str]:
@@ -49,6 +50,12 @@ def advised(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(advise_room, "tell_what_was_left_out", lambda info: made["left_out"])
     monkeypatch.setattr(advise_room, "keep", lambda one, at, paths: made["kept"].append((one, paths)))
     return made
+
+
+def test_recordings_of_agents_without_a_setting_are_told(advised: dict[str, Any], tmp_path: Path) -> None:
+    advised["unadvised"]["mini-SWE-agent"] = 2
+    said = "ctxsim: no advice on 2 recordings of mini-SWE-agent: ctxsim can replay no setting of it\n"
+    assert ctxsim("advise", "logs", cwd=tmp_path).stderr == said
 
 
 def test_advice_is_a_screen_for_each_agent_and_the_next_steps(advised: dict[str, Any], tmp_path: Path) -> None:
