@@ -248,7 +248,8 @@ def unfinished(bill: Bill) -> LeftOut:
 
 def summaries(bill: Bill) -> LeftOut:
     """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
-    dollars: the request before is read once more, and the tokens of the summary are output.
+    dollars: the request before is read once more, from the cache if that request used it, and the tokens of the summary
+    are output.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
@@ -263,8 +264,9 @@ def summaries(bill: Bill) -> LeftOut:
             told[line.session.root] -= 1
             if told[line.session.root] < 0:
                 times += 1
-                read, _, _, _, output = before.rates.at(before.response.input) if before.rates else (nan,) * 5
-                usd += before.response.input * read + tokens * output
+                sent = before.response
+                read, _, _, plain, output = before.rates.at(sent.input) if before.rates else (nan,) * 5
+                usd += sent.input * (read if sent.read or sent.write else plain) + tokens * output
         last[name] = line
     return times, None if isnan(usd) else usd
 

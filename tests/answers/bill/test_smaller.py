@@ -50,6 +50,9 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     of = bill(FIRST, response(0, 300, 200, compacted=80))
     # 1,100 tokens are read once more at 1, and 80 written by the model at 50.
     assert summaries(of) == (1, 1_100 + 80 * 50)
+    # Of a request without cache reads and writes, 300 plain tokens are paid once more at 5.
+    plain = msgspec.structs.replace(response(0, 0, 300), plain=300)
+    assert summaries(bill(plain, response(0, 300, 200, compacted=80))) == (1, 300 * 5 + 80 * 50)
     assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
     unpriced = [msgspec.structs.replace(FIRST, model="nobodys"), response(0, 300, 200, compacted=True)]
     assert summaries(bill(*unpriced)) == (1, None)
