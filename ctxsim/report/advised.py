@@ -126,7 +126,8 @@ def _to_set(one: AgentAdvice) -> list[str]:
 
 def _saves(one: AgentAdvice) -> str:
     added = one.take.usd_again if one.amount == "usd" else None
-    again = f" Fetching all lost results again would add {usd(added)} USD." if added else ""
+    would = "add" if (added or 0) > 0 else "save"
+    again = f" Fetching all lost results again would {would} {usd(abs(added))} USD." if added else ""
     sizes = f"{size(one.take, one.amount)} instead of {plain_size(one.now, one.amount)}"
     whose = "The whole folder: about" if one.sampled else "These sessions:"
     return f"{whose} {sizes}, {_as_set(one)}{saves(one.share)}.{again}"

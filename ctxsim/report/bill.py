@@ -150,7 +150,7 @@ def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
     found = {}
     for name, own in parts.items():
         size = next((n for n in range(2, len(own)) if ends[own[-n:]] == 1), len(own))
-        found[name] = middle_cut("/".join(own[-size:]), LONGEST)
+        found[name] = middle_cut("/".join(own[-size:]).replace("//", "/"), LONGEST)
     return found
 
 

@@ -73,6 +73,11 @@ MONTH = Prediction("claude-code", {}, {}, {}, ((10.0, 20.0), (5.0, 10.0)), seen=
                    saves=Amount(0.25, {"90": (0.1, 0.4)}))  # fmt: skip
 
 
+def test_fetching_again_may_save() -> None:
+    one = advice(take=figures(usd=21.0, usd_again=-1.5))
+    assert "Fetching all lost results again would save 1.50 USD." in " ".join(" ".join(screen(one)).split())
+
+
 def test_a_screen_with_all_there_is_to_say() -> None:
     one = advice(
         models=("opus", "sonnet", "haiku"), sessions=4, wins=0.595, ahead=10, off_recorded=-0.06, prediction=MONTH,

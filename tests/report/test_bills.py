@@ -112,7 +112,7 @@ def test_names_are_for_people_and_a_path_is_named_by_the_end_that_tells_it_apart
     assert names_of("agent", ["claude-code", "nobodys"]) == {"claude-code": "Claude Code", "nobodys": "nobodys"}
     assert names_of("day", ["2026/01/02"]) == {"2026/01/02": "2026/01/02"}
     # A path of one part, an empty one, and two of which one is the end of the other.
-    assert names_of("project", ["a", "", "/c/d", "/b/c/d"]) == {"a": "a", "": "", "/c/d": "//c/d", "/b/c/d": "b/c/d"}
+    assert names_of("project", ["a", "", "/c/d", "/b/c/d"]) == {"a": "a", "": "", "/c/d": "/c/d", "/b/c/d": "b/c/d"}
     assert names_of("project", ["/a/b/c", "/x/y/z"]) == {"/a/b/c": "b/c", "/x/y/z": "y/z"}
     assert names_of("project", ["/a/b/c", "/x/b/c"]) == {"/a/b/c": "a/b/c", "/x/b/c": "x/b/c"}
     assert names_of("session", ["one", "d\\e\\f"]) == {"one": "one", "d\\e\\f": "e/f"}

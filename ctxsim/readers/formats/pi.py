@@ -21,9 +21,10 @@ from msgspec import UNSET, UnsetType
 
 from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
-from ctxsim.readers.assembly.numbers import in_parts
+from ctxsim.readers.assembly.numbers import dollars, in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
-from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
+from ctxsim.readers.source.values import objects
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "pi"
@@ -62,6 +63,8 @@ class _Message(msgspec.Struct, rename="camel"):
     usage: _TokenUsage | None = None
     tool_call_id: str | None = None
     tool_name: str | None = None
+    # Of a result, what its tool says beside it.
+    details: Any = None
     # For a command of the user, instead of content.
     command: str = ""
     output: str = ""
@@ -140,11 +143,24 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out["entry of an abandoned branch"] += 1
         if spent and model not in GATEWAY_MODELS:
             assembly.beside(spent.request(), _time_s(entry), model, entry.type == "compaction" and position in kept)
+        elif message and message.role == "toolResult":
+            for usage, of in _sub_agents(message, f"{source.name}:{entry.line}"):
+                assembly.beside(usage, _time_s(entry), of)
         if position + 1 == copied and assembly.calls:
             assembly.inherited()
     assembly.project = where(entries)[0]
     assembly.notes += notes
     yield assembly.finished()
+
+
+def _sub_agents(message: _Message, where: str) -> Iterator[tuple[Usage, str]]:
+    """Yield the usage and the model of each sub-agent that a result comes from: it has no log of its own.
+
+    Source: packages/coding-agent/examples/extensions/subagent of https://github.com/badlogic/pi-mono.
+    """
+    for one in objects(message.details, "results"):
+        if has(one, usage=dict) and (usage := convert(one["usage"], _TokenUsage, where).request()):
+            yield usage.costing(dollars(one["usage"].get("cost"))), str(one.get("model") or "")
 
 
 def _copied(entries: Sequence[_Entry]) -> int:
