@@ -59,6 +59,17 @@ def bare(path: str) -> str:
     return path
 
 
+_ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.\w+)*$")
+
+
+def session_id(name: str) -> str:
+    """Return the UUID at the end of a session's name or file name, which stays if the file is moved or compressed; the
+    name itself if there is none.
+    """
+    found = _ID.search(name)
+    return found[1] if found else name
+
+
 def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
     """Yield files, and folders that are one source as a whole, in sorted order; refused sources for what can't be read.
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
+from ctxsim.readers.paths import session_id
 from ctxsim.results import InputInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.run_info import Drawn, Recorder
@@ -37,6 +38,7 @@ class Gathered:
         self._providers: dict[bytes, tuple[int, Provider]] = {}
         """Providers and their numbers, by JSON: most recordings have a provider of their own."""
         self._roots: dict[str, str] = {}
+        self._by_id: dict[str, str] = {}
         """Roots of sub-agents only: any other transcript is its own root."""
         self._foreign: tuple[str, bytes] = ("", b"")
         """Root and hashed words of the last transcript that belongs to another session than the newest one."""
@@ -83,7 +85,9 @@ class Gathered:
         """Return summary rows: the columns of replay, with those that depend on the transcripts before."""
         root = rows.transcript
         if rows.parent:
-            root = self._roots[rows.transcript] = self._roots.get(rows.parent, rows.parent)
+            above = rows.parent if rows.parent in self._met else self._by_id.get(session_id(rows.parent), rows.parent)
+            root = self._roots[rows.transcript] = self._roots.get(above, above)
+        self._by_id[session_id(rows.transcript)] = rows.transcript
         key = msgspec.json.encode(rows.provider)
         number, _ = self._providers.setdefault(key, (len(self._providers), rows.provider))
         if root != self._newest[0]:

@@ -132,6 +132,14 @@ def test_a_transcript_has_its_root_its_provider_and_the_share_of_chance() -> Non
         gathered.transcript(0, rows("c", "zebra_3003"))
 
 
+def test_a_parent_is_known_by_its_id_wherever_its_file_lies() -> None:
+    written, first = Written(), "019ed50c-0000-7000-8000-000000000001"
+    gathered = Gathered(["x"], True, written, None, ())
+    for one in (rows(f"old/rollout-{first}.jsonl", "a"), rows("new/b", "a", first), rows("new/c", "a", "none")):
+        gathered.transcript(0, one)
+    assert [row.root for row in written.rows] == [f"old/rollout-{first}.jsonl"] * 2 + ["none"]
+
+
 def test_a_share_of_chance_has_six_digits() -> None:
     written = Written()
     gathered = Gathered(["x"], True, written, None, ())

@@ -1,21 +1,34 @@
 """An index of the facts of files, in the user's cache folder: numbers and names, never text of a recording.
 
-A file is identified by its path, size and modification time. An index of another version is discarded.
+A file is identified by its path, size and modification time. An index of another version of ctxsim is
+discarded.
 """
 
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec import field
 
 from ctxsim.answers.bill.facts import Rates, Session
 from ctxsim.readers.source import Source
 
-VERSION = 14
-"""Version of the facts and of their extraction; increase it when either changes."""
+EXTRACTING = ("answers/bill", "counting", "readers", "recorded", "simulator")
+"""The rooms of ctxsim on which facts and their extraction depend."""
+
+
+@cache
+def version() -> str:
+    """Return a hash of the names, sizes and times of the files in those rooms."""
+    root = Path(__file__).parents[2]
+    files = sorted(file for room in EXTRACTING for kind in ("py", "toml") for file in (root / room).rglob(f"*.{kind}"))
+    states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return sha256(msgspec.msgpack.encode(states)).hexdigest()
 
 
 class Key(NamedTuple):
@@ -36,7 +49,7 @@ class Known(msgspec.Struct, array_like=True):
 class Index(msgspec.Struct, array_like=True):
     """Facts by path and part; `rates` are the prices that were looked up."""
 
-    version: int = VERSION
+    version: str = field(default_factory=version)
     files: dict[str, dict[str, Known]] = {}
     priced_by: str = ""
     rates: dict[str, Rates | None] = {}
@@ -53,7 +66,7 @@ def load(path: Path) -> Index:
         found = msgspec.msgpack.decode(path.read_bytes(), type=Index)
     except (OSError, msgspec.MsgspecError):
         return Index()
-    return found if found.version == VERSION else Index()
+    return found if found.version == version() else Index()
 
 
 def save(path: Path, index: Index) -> None:

@@ -15,6 +15,7 @@ from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, paid
 from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
+from ctxsim.readers.paths import session_id
 
 By = Literal["day", "week", "project", "session", "model", "agent"]
 BYS: tuple[str, ...] = (*get_args(By), "part")
@@ -146,6 +147,11 @@ class Bill(msgspec.Struct, frozen=True):
 def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> Bill:
     """Return the bill of the last `days` up to the newest response, None for all. Responses without a time are kept."""
     found = list(sessions)
+    # A parent's file may have been moved or compressed since its sub-agent began, or lie elsewhere.
+    names, by_id = {one.name for one in found}, {session_id(one.name): one.name for one in found}
+    for at, one in enumerate(found):
+        if one.parent not in names:
+            found[at] = msgspec.structs.replace(one, parent=by_id.get(session_id(one.parent), one.parent))
     parents = {one.name: one.parent for one in found}
     # Each sub-agent's parent becomes its root session.
     found = [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]

@@ -14,10 +14,11 @@ import msgspec
 import pytest
 from billed import PRICES, RATES, response, session
 
+from ctxsim.answers.bill import index as room
 from ctxsim.answers.bill.changes import Effect, as_recorded
 from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, listed
 from ctxsim.answers.bill.facts import Rates
-from ctxsim.answers.bill.index import Index, Known, add, key_of, known, load, place, save
+from ctxsim.answers.bill.index import Index, Known, add, key_of, known, load, place, save, version
 from ctxsim.answers.bill.offers import BY_HAND, Offer, offers
 from ctxsim.answers.bill.smaller import smaller
 from ctxsim.answers.bill.sums import billed
@@ -208,7 +209,7 @@ def test_an_index_is_of_its_version_and_written_for_its_user(tmp_path: Path, mon
     # What is known of a file goes when the file does.
     save(file, msgspec.structs.replace(index, files={**index.files, str(tmp_path / "gone"): facts}))
     assert load(file) == index and file.stat().st_mode & 0o777 == 0o600 and file.parent.stat().st_mode & 0o777 == 0o700
-    save(file, msgspec.structs.replace(index, version=index.version - 1))
+    save(file, msgspec.structs.replace(index, version="older"))
     assert load(file) == Index()
     # A folder that can't be written keeps none, and nobody is told.
     file.unlink()
@@ -216,6 +217,23 @@ def test_an_index_is_of_its_version_and_written_for_its_user(tmp_path: Path, mon
     file.parent.write_text("")
     save(file, index)
     assert load(file) == Index()
+
+
+def test_an_index_is_of_the_code_that_extracted_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "__file__", str(tmp_path / "answers" / "bill" / "index.py"))
+    versions = [version.__wrapped__()]
+    for name in (
+        "answers/bill/a.py",
+        "readers/formats/b.py",
+        "simulator/provider/c.toml",
+        "report/d.py",
+        "readers/e.md",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        for text in ("a", "ab"):
+            (tmp_path / name).write_text(text)
+            versions.append(version.__wrapped__())
+    assert len({*versions}) == 7 and len({*versions[6:]}) == 1, "of two rooms and kinds nothing depends"
 
 
 def taken(index: Index, source: Source) -> bool:

@@ -106,6 +106,17 @@ def test_a_sub_agents_sub_agent_is_of_the_first_session_in_any_order(order: tupl
     assert roots({"a": "b", "b": "c", "c": "a"}) == list(order) == roots({"a": "a", "b": "", "c": ""})
 
 
+def test_a_parent_is_known_by_its_id_wherever_its_file_lies() -> None:
+    first = "019ed50c-0000-7000-8000-000000000001"
+    parent = session(response(1, 0, 0), name=f"old/rollout-{first}.jsonl.zst")
+    agents = [
+        session(response(1, 0, 0), name=f"new/{number}.jsonl", parent=named)
+        for number, named in enumerate((first, f"new/rollout-{first}.jsonl", parent.name, "nowhere"))
+    ]
+    roots = [one.root for one in billed([*agents, parent], PRICES, None).sessions]
+    assert roots == [*[parent.name] * 3, "nowhere", parent.name]
+
+
 def test_lines_are_counted_under_day_week_folder_and_names() -> None:
     # 2026-01-07 was a Wednesday; noon, UTC.
     one = session(response(1, 0, 0, time_s=1_767_787_200.0), response(1, 0, 0, model=""))
