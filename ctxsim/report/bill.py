@@ -140,29 +140,35 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
 
 
 def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
-    """Return names for people. A path is shortened to its shortest end of two or more parts that no other path has."""
+    """Return names for people. A path is shortened to its shortest end of two or more parts that no other path has, or
+    to its last part if that is too long.
+    """
     if by == "agent":
         return {name: name_of(name) for name in names}
     if by not in ("project", "session"):
         return {name: name for name in names}
     parts = {name: PurePath(name.replace("\\", "/")).parts or (name,) for name in names}
-    ends = Counter(own[-n:] for own in set(parts.values()) for n in range(2, len(own) + 1))
+    ends = Counter(own[-n:] for own in set(parts.values()) for n in range(1, len(own) + 1))
     found = {}
     for name, own in parts.items():
         size = next((n for n in range(2, len(own)) if ends[own[-n:]] == 1), len(own))
-        found[name] = middle_cut("/".join(own[-size:]).replace("//", "/"), LONGEST)
+        shown = "/".join(own[-size:]).replace("//", "/")
+        found[name] = middle_cut(own[-1] if len(shown) > LONGEST and ends[own[-1:]] == 1 else shown, LONGEST)
     return found
 
 
 def rows_of(by: str, found: Mapping[str, Sum], most: int = SHOWN) -> list[tuple[str, Sum]]:
-    """Return the rows for people, named: the first `most`, the newest of days and weeks, and the sum of the others."""
+    """Return the rows for people, named: the first `most`, and the sum of the others; of days and weeks the newest,
+    after the sum of those before.
+    """
     names = names_of(by, list(found))
     rows = [(names[name], one) for name, one in found.items()]
     if len(rows) <= most + 1:
         return rows
     newest = by in ("day", "week") and rows[-1][0] != UNDATED
-    shown, rest = (rows[-most:], rows[:-most]) if newest else (rows[:most], rows[most:])
-    return [*shown, (f"{len(rest):,} more", _added([one for _, one in rest]))]
+    if newest:
+        return [(f"{len(rows) - most:,} earlier", _added([one for _, one in rows[:-most]])), *rows[-most:]]
+    return [*rows[:most], (f"{len(rows) - most:,} more", _added([one for _, one in rows[most:]]))]
 
 
 def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:

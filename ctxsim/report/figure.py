@@ -132,7 +132,7 @@ def boxes(axes: Any, values: Sequence[Sequence[float]], names: Sequence[str]) ->
         axes.set_yticks([])
 
 
-ERROR_MARKS = "left of 0: requests get refused; right: context is cut too early; band: ±20 %"
+ERROR_MARKS = "left of 0: too low, requests may be refused; right: too high, context is cut early; band: ±20 %"
 """What the sides of `error_boxes` mean."""
 
 
@@ -171,10 +171,25 @@ def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
     width, height = figure.get_size_inches()
     top = height - 0.08
     for text, size, weight, letters in ((finding, 12, "bold", 10), (about, 9.5, "normal", 14)):
-        lines = textwrap.wrap(text, round(width * letters), break_on_hyphens=False)
+        lines = _wrapped(text, width - 0.16, size, weight, round(width * letters))
         figure.text(0.08 / width, top / height, "\n".join(lines), va="top", fontsize=size, fontweight=weight)
         top -= len(lines) * size * 1.3 / 72 + 0.04
     figure.get_layout_engine().set(rect=(0, 0, 1, (top - 0.04) / height))
+
+
+def _wrapped(text: str, inches: float, size: float, weight: str, letters: int) -> list[str]:
+    """Return a text's lines, of at most `letters` characters, or of as many fewer as fit the width in this font."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight=weight)
+
+    def wide(line: str) -> bool:
+        points: float = text_to_path.get_text_width_height_descent(line, font, False)[0]
+        return points > 72 * inches
+
+    lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+    return _wrapped(text, inches, size, weight, letters - 1) if letters > 1 and any(map(wide, lines)) else lines
 
 
 def finished(figure: Any, path: Path, finding: str, about: str, marks: str = "") -> Path:

@@ -78,7 +78,7 @@ def growth_figure(
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
-        named = f"; blue: {CHOSEN}" if chosen else ""
+        named = f"; ▶: {CHOSEN}" if chosen else ""
         marks = f"red: fails, × at the first call that would be refused, pale after it{named}{unnamed}"
         entitle(figure, finding, about, marks)
     return figure
@@ -169,14 +169,16 @@ def counted_by(info: RunInfo) -> str:
 
 
 def estimates(one: Picture, path: Path) -> Path:
-    """Draw a box for each kind of policy: the errors of its estimates, over about SAMPLED requests of the run."""
+    """Draw a box for each kind of policy and estimator: the errors of its estimates, over about SAMPLED requests of
+    the run.
+    """
     share = min(1.0, SAMPLED / one.run.rows("calls"))
     batches = one.run.batches("calls", ["policy", "tokens_sent", "tokens_estimated"])
     calls = pandas.concat([batch.sample(frac=share, random_state=0).sort_index() for batch in batches])
     # Bounds don't decide by estimates.
     calls = calls[(calls.tokens_sent > 0) & ~calls.policy.isin(one.run.info.bounds)]
     errors = 100 * (calls.tokens_estimated / calls.tokens_sent - 1).astype(float)
-    by_policy = dict(iter(errors.groupby(calls.policy.astype(str).map(family))))
+    by_policy = dict(iter(errors.groupby(calls.policy.astype(str).map(_estimating))))
     # Those that are off the most stand on top.
     names = sorted(by_policy, key=lambda name: float(by_policy[name].abs().mean()))
     figure, axes = new_figure(9, 2.4 + 0.3 * len(names))
@@ -186,3 +188,9 @@ def estimates(one: Picture, path: Path) -> Path:
     if len(calls):
         finding = f"Estimates of a request's size are off by {errors.abs().mean():.0f}% on average"
     return finished(figure, path, finding, f"{one.title}, {one.many}", ERROR_MARKS)
+
+
+def _estimating(label: str) -> str:
+    """A policy's name, with its estimator if the label names one."""
+    estimator = label.partition("estimator=")[2]
+    return f"{family(label)}, {estimator}" if estimator else family(label)

@@ -195,10 +195,10 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
     notes = {
         one.mark: one.chosen is not None,
-        "red ×: some calls refused": any(point.rejected for point in rows),
+        "×: some calls refused": any(point.rejected for point in rows),
         "hollow: another is better": True,
         "dotted: keep-all": True,
-        "square: bound": any(point.bound for point in rows),
+        "square: bound": any(point.bound and not point.rejected for point in rows),
         "whiskers: 95 % of a sampled folder" if one.pooled.sample else "whiskers: the next sessions, 90 %": any(
             point.amount.low is not None for point in rows
         ),

@@ -17,7 +17,7 @@ from ctxsim.answers.forecast.sessions import Sessions
 from ctxsim.report.advised import came_answer
 from ctxsim.report.bill import ANSWERS, HEAD, RESULTS, SHOWN, paid_for, rows_of, usd
 from ctxsim.report.figure import finished, legend_below, new_figure, stacked_bars
-from ctxsim.report.style import COLORS, OTHER_COLOR, day, plain_axes
+from ctxsim.report.style import COLORS, OTHER_COLOR, at_axis, day, plain_axes
 
 
 def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, about: str) -> Path:
@@ -47,6 +47,8 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
                       xycoords=("data", "axes fraction"), fontsize=8, color=OTHER_COLOR, va="top")  # fmt: skip
     plain_axes(axes, xlabel="" if timed else "sessions", ylim=(0, None),
                ylabel="USD, added up" if amount == "usd" else "input tokens, added up")  # fmt: skip
+    if amount == "tokens":
+        axes.yaxis.set_major_formatter(at_axis)
     if timed:
         figure.autofmt_xdate()
     marks = "dashed: median; shaded: ranges of these probabilities"
@@ -88,7 +90,8 @@ def plot_bill(by: str, found: Mapping[str, Sum], path: Path) -> Path:
     sums = {kind: sum(its) for kind, its in paid.items()}
     total, most = sum(one.usd for one in rows), max(sums, key=lambda kind: sums[kind])
     share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
-    return finished(figure, path, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
+    about = f"by {by}, and by what was paid for; parts fitted to recorded usage"
+    return finished(figure, path, f"{usd(total)} USD{share}", about)
 
 
 def plot_came(found: Sequence[Came], path: Path) -> Path:

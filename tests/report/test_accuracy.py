@@ -96,7 +96,7 @@ def test_errors_are_of_requests_that_have_tokens(drawn: list[Any]) -> None:
     assert drawn[0].get_size_inches().tolist() == pytest.approx([9, 2.4 + 2 * 0.34])
     assert [" ".join(text.get_text().split()) for text in drawn[0].texts] == [
         "b is nearest: off by 5.0 % on average",
-        "left of 0: requests get refused; right: context is cut too early; band: ±20 %",
+        "left of 0: too low, requests may be refused; right: too high, context is cut early; band: ±20 %",
     ]
     accuracy._spread(["a"], [point(0, 7)], "t", Path("x.png"))
     assert drawn[2].texts[0].get_text().endswith("inf % on average")

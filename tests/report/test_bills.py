@@ -114,6 +114,8 @@ def test_names_are_for_people_and_a_path_is_named_by_the_end_that_tells_it_apart
     # A path of one part, an empty one, and two of which one is the end of the other.
     assert names_of("project", ["a", "", "/c/d", "/b/c/d"]) == {"a": "a", "": "", "/c/d": "/c/d", "/b/c/d": "b/c/d"}
     assert names_of("project", ["/a/b/c", "/x/y/z"]) == {"/a/b/c": "b/c", "/x/y/z": "y/z"}
+    long, other = (f"{'x' * 20}/{'y' * 6}{n}{'z' * 12}" for n in (1, 2))
+    assert names_of("session", [long, other]) == {long: long[21:], other: other[21:]}
     assert names_of("project", ["/a/b/c", "/x/b/c"]) == {"/a/b/c": "a/b/c", "/x/b/c": "x/b/c"}
     assert names_of("session", ["one", "d\\e\\f"]) == {"one": "one", "d\\e\\f": "e/f"}
     assert len(names_of("project", ["/" + "x" * 40])["/" + "x" * 40]) == 24
@@ -150,7 +152,7 @@ def rows(count: int, last: str = "") -> dict[str, Sum]:
 @pytest.mark.parametrize(
     ("by", "found", "first", "last", "many"),
     [("model", rows(11), "r00", "r10", 11), ("model", rows(12), "r00", "2 more", 11),
-     ("day", rows(12), "r02", "2 more", 11), ("week", rows(13), "r03", "3 more", 11),
+     ("day", rows(12), "2 earlier", "r11", 11), ("week", rows(13), "3 earlier", "r12", 11),
      ("day", rows(12, "no date"), "r00", "2 more", 11)],
 )  # fmt: skip
 def test_people_see_ten_rows_and_the_rest_in_one(
@@ -158,7 +160,9 @@ def test_people_see_ten_rows_and_the_rest_in_one(
 ) -> None:
     told = text_rows(bill_sheet(by, found, whole=False))
     assert (told[0][by], told[-1][by], len(told)) == (first, last, many)
-    assert told[-1]["USD"] == ("1.00" if last == "r10" else f"{last[0]}.00")
+    assert [told[at]["USD"] for at in (0, -1)] == [
+        f"{name[0]}.00" if name[0] in "23" else "1.00" for name in (first, last)
+    ]
     assert len(bill_sheet(by, found, whole=True).rows) == len(found)
 
 

@@ -147,14 +147,14 @@ def test_a_headline_is_broken_to_the_width_and_the_axes_lie_below() -> None:
     found, _ = new_figure(4, 3)
     entitle(found, "word " * 20, "more " * 20, "a mark")
     headline, about = found.texts
-    # Ten letters of the headline find room in an inch, fourteen of what stands below it.
-    assert [max(map(len, one.get_text().splitlines())) for one in (headline, about)] == [39, 54]
+    # At most ten letters of the headline in an inch, fourteen of what stands below it; these are wider than most.
+    assert [max(map(len, one.get_text().splitlines())) for one in (headline, about)] == [34, 49]
     assert about.get_text().replace("\n", " ").endswith("more ; a mark")
     # From 0.08 inches below the top; lines of 12 and of 9.5 points and 30 % between them, and 0.04 inches.
     assert headline.get_position() == pytest.approx((0.02, 2.92 / 3))
     second = 2.92 - 3 * 12 * 1.3 / 72 - 0.04
     assert about.get_position() == pytest.approx((0.02, second / 3))
-    below = second - 2 * 9.5 * 1.3 / 72 - 0.04 - 0.04
+    below = second - 3 * 9.5 * 1.3 / 72 - 0.04 - 0.04
     assert found.get_layout_engine().get()["rect"] == pytest.approx((0, 0, 1, below / 3))
     assert (headline.get_fontsize(), headline.get_fontweight(), headline.get_va()) == (12, "bold", "top")
     assert (about.get_fontsize(), about.get_fontweight()) == (9.5, "normal")

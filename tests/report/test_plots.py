@@ -79,7 +79,7 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
         "An answer. and more",
         "of what; red: fails, × at the first call that would be refused, pale after it",
     ]
-    assert grown(calls_of({"a": [5]}), "a").texts[1].get_text().replace("\n", " ").endswith(f"after it; blue: {CHOSEN}")
+    assert grown(calls_of({"a": [5]}), "a").texts[1].get_text().replace("\n", " ").endswith(f"after it; ▶: {CHOSEN}")
 
 
 @pytest.mark.parametrize(("calls", "marker", "ticks"), [(20, "o", list(range(1, 21))), (21, "None", None)])
@@ -116,7 +116,7 @@ def test_of_seventeen_grey_names_sixteen_have_room(monkeypatch: pytest.MonkeyPat
     found = grown(calls_of({"a": [1], "b": [10], "c": [30], "d": [100]}), "d")
     assert {one.get_text() for one in found.axes[0].texts} == {"c", "▶ d"}
     told = " ".join(found.texts[1].get_text().split())
-    assert told.endswith(f"blue: {CHOSEN}; lines without a name: 2, see the table")
+    assert told.endswith(f"▶: {CHOSEN}; lines without a name: 2, see the table")
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,14 @@ def test_each_policy_s_errors_are_a_box_the_largest_on_top(drawn: list[Any]) -> 
     )
     assert [" ".join(one.get_text().split()) for one in found.texts] == [
         "Estimates of a request's size are off by 40% on average",
-        "T, 3 transcripts; left of 0: requests get refused; right: context is cut too early; band: ±20 %",
+        "T, 3 transcripts; left of 0: too low, requests may be refused; "
+        "right: too high, context is cut early; band: ±20 %",
     ]
     assert found.get_size_inches().tolist() == pytest.approx([9, 3])
+    [axes] = estimated(drawn, [[("a:n=1", 100, 120), ("a:n=2,estimator=bytes", 100, 90)]]).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a, bytes", "a"], (
+        "one that is named has its own box"
+    )
     [axes] = estimated(drawn, [[("a" * 30 + "b" * 30, 100, 110)]]).axes
     [name] = axes.get_yticklabels()
     assert name.get_text() == "a" * 19 + "…" + "b" * 20

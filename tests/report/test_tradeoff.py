@@ -176,7 +176,7 @@ def test_policies_stand_as_rows_the_cheapest_on_top(drawn: list[Any], monkeypatc
     told = [" ".join(one.get_text().split()) for one in found.texts]
     assert told == [
         "An answer.",
-        f"T, 2 transcripts; ▶: {CHOSEN}; red ×: some calls refused; hollow: another is better; "
+        f"T, 2 transcripts; ▶: {CHOSEN}; ×: some calls refused; hollow: another is better; "
         "dotted: keep-all; square: bound; whiskers: the next sessions, 90 %; left bar: what keeping as much costs "
         "at least; right bar: range, by what summaries keep",
     ]

@@ -70,7 +70,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 def offers(bill: Bill, prices: PriceList, memory: Mapping[str, int], folder: Path | None) -> Iterator[list[Offer]]:
     """Yield groups of alternative changes: one change of each group can be made."""
-    yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear in Claude Code, /new elsewhere",
+    yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear or /new",
                  BY_HAND, told="{share:.0%} of turns used nothing older")]  # fmt: skip
     if cuts := _half_of_memory(bill, memory, folder):
         yield [Offer("memory files half as long", 2, partial(changes.head_shorter, cuts), "shorten them by half",

@@ -163,7 +163,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     kept, older, repeated, unrecorded = [], [], 0, 0
     for session, costs in paid(found, prices):
         silent = sum(since is None or time_s is None or time_s >= since for time_s in session.unrecorded)
-        before, late, again = len(lines), 0, repeated
+        before, late, again, own = len(lines), 0, repeated, set[tuple[object, ...]]()
         for response, cost in costs:
             early = since is not None and response.time_s is not None and response.time_s < since
             late += early
@@ -172,9 +172,10 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
                 if mark in seen:
                     repeated += not early
                     continue
-                seen.add(mark)
+                own.add(mark)
             line = Line(session, response, cost, prices.of(response.model, response.time_s))
             (earlier if early else lines).append(line)
+        seen |= own
         if len(lines) > before or (silent and repeated == again):
             kept.append(session)
             unrecorded += silent

@@ -13,12 +13,14 @@ https://docs.openclaw.ai/reference/session-management-compaction
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import dollars, in_parts
@@ -159,8 +161,11 @@ def _sub_agents(message: _Message, where: str) -> Iterator[tuple[Usage, str]]:
     Source: packages/coding-agent/examples/extensions/subagent of https://github.com/badlogic/pi-mono.
     """
     for one in objects(message.details, "results"):
-        if has(one, usage=dict) and (usage := convert(one["usage"], _TokenUsage, where).request()):
-            yield usage.costing(dollars(one["usage"].get("cost"))), str(one.get("model") or "")
+        # Other tools may write anything there.
+        with suppress(InputError):
+            if has(one, usage=dict) and (usage := convert(one["usage"], _TokenUsage, where).request()):
+                usd = usage.cost_usd or dollars(one["usage"].get("cost"))
+                yield usage.costing(usd), str(one.get("model") or "")
 
 
 def _copied(entries: Sequence[_Entry]) -> int:

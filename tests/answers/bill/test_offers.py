@@ -60,7 +60,7 @@ def test_all_that_can_be_changed_is_offered_in_groups() -> None:
     # Claude Code compacts 33,000 tokens below its window; what was left by two compactions beside the head is 1,050 and
     # 2,900 tokens: 1,975. Characters are 3 a token, the median of two sessions. Codex has left nobody knows what.
     assert found == [
-        [("a new session per task", 4, ("new_session_per_task",), "/clear in Claude Code, /new elsewhere",
+        [("a new session per task", 4, ("new_session_per_task",), "/clear or /new",
           BY_HAND)],
         [("memory files half as long", 2, ("head_shorter", {"s": 30, "t": 30}), "shorten them by half", ())],
         *([(f'MCP server "{one}" off', 1, ("without_server", one), f"take {one} out of the agent's MCP settings", ())]

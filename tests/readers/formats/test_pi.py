@@ -167,14 +167,16 @@ def test_an_early_fork_wrote_the_times_of_entries_anew(tmp_path: Path) -> None:
 
 def test_what_sub_agents_used_stands_beside_the_conversation(tmp_path: Path) -> None:
     one_used, other_used = {"input": 5, "output": 2, "cacheRead": 100, "cacheWrite": 10, "cost": 0.3}, {"input": 7}
-    details = {"results": [{"usage": one_used, "model": "m2"}, {"usage": other_used}, {"task": "x"}, "odd"]}
+    foreign, totalled = {"input": "3k"}, {"input": 4, "cost": {"total": 0.5}}
+    each = ({"usage": one_used, "model": "m2"}, {"usage": other_used}, {"usage": foreign}, {"usage": totalled})
+    details = {"results": [*each, {"task": "x"}, "odd"]}
     found = result(None, "t1", "Found.")
     found["message"]["details"] = details
     stated = result(None, "t1", "Found.")
     stated["message"] |= {"details": details, "usage": {"input": 9}, "model": "m3"}
     asked = entry(None, "user", "Go."), entry(None, "assistant", [call("t1")], model="m1", usage={"input": 5})
     assert [(made.usage, made.model) for made in one(tmp_path, OLD, *asked, found).beside] == [
-        (Usage(115, 2, 100, 10, cost_usd=0.3), "m2"), (Usage(7), "")
+        (Usage(115, 2, 100, 10, cost_usd=0.3), "m2"), (Usage(7), ""), (Usage(4, cost_usd=0.5), "")
     ]  # fmt: skip
     assert [(made.usage, made.model) for made in one(tmp_path, OLD, *asked, stated).beside] == [(Usage(9), "m3")]
 
