@@ -116,10 +116,7 @@ def advise(
         msgspec.structs.replace(one, defaults=defaults, lines=lines(one.settings, project)) for one in answers
     )
     tried = {*((one,) for one in singly), *last}
-    theirs = {id(one) for own in each.values() for one in own}
-    others = Counter(form for one in found if id(one) not in theirs for form in formats_of([one]))
-    unadvised = {NAMES[form]: count for form, count in others.items() if form in NAMES}
-    return Advised(advised, len(tried) + 1, whole, unadvised)
+    return Advised(advised, len(tried) + 1, whole, others(found, each))
 
 
 def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[Source]]:
@@ -128,11 +125,20 @@ def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[So
     for one in found:
         for agent in filter(None, map(agent_of, formats_of([one]))):
             each.setdefault(agent, []).append(one)
+    if not each and (names := others(found, each)):
+        raise CtxsimError(f"ctxsim can replay no setting of {' and '.join(names)}; for what policies do: ctxsim bench")
     if not each:
         refused = next((one.refused for one in found if one.refused is not None), None)
         why = f" ({refused})" if refused else ""
         raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know{why}; for others: ctxsim bench")
     return each
+
+
+def others(found: Sequence[Source], each: Mapping[str, list[Source]]) -> dict[str, int]:
+    """Return the number of sources of each agent, by name, that is not in `each`: no setting of it can be replayed."""
+    theirs = {id(one) for own in each.values() for one in own}
+    counts = Counter(form for one in found if id(one) not in theirs for form in formats_of([one]))
+    return {NAMES[form]: count for form, count in counts.items() if form in NAMES}
 
 
 def some_of(found: Sequence[Source]) -> list[str]:

@@ -171,6 +171,8 @@ def test_agents_without_a_setting_are_counted(logs: Path, tmp_path: Path) -> Non
     (tmp_path / "a.traj.json").write_text(json.dumps(log))
     found = ctxsim.advise([tmp_path / "a.traj.json", logs / "chat-1.json", logs / "rollout-1.jsonl"])
     assert found.unadvised == {"mini-SWE-agent": 1} and [one.agent for one in found] == ["codex"]
+    with pytest.raises(CtxsimError, match=r"^ctxsim can replay no setting of mini-SWE-agent; for what policies do"):
+        ctxsim.advise(tmp_path / "a.traj.json")
 
 
 def test_advice_has_a_row_for_each_setting_that_was_tried(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
