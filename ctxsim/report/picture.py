@@ -13,10 +13,15 @@ from ctxsim.errors import many
 from ctxsim.plugins.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
-from ctxsim.results.run_info import RECORDED
+from ctxsim.results.run_info import RECORDED, is_nothing
 
 CHOSEN = "named first in the title"
 """What the mark of a policy or setting means, in words."""
+
+
+def meaning(chosen: str) -> str:
+    """Return what the mark of the chosen policy means: a title that says to change nothing doesn't name keep-all."""
+    return "as it is" if is_nothing(chosen) else CHOSEN
 
 
 def title_of(run: Run) -> str:
@@ -56,7 +61,7 @@ class Picture(msgspec.Struct, frozen=True):
     @property
     def mark(self) -> str:
         """The explanation of the mark at the chosen policy's name; '' without a chosen policy."""
-        return f"▶: {CHOSEN}" if self.chosen else ""
+        return f"▶: {meaning(self.chosen)}" if self.chosen else ""
 
     @property
     def headline(self) -> str:

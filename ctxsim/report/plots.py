@@ -11,8 +11,8 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.plugins.labels import BOUND
-from ctxsim.report.figure import ERROR_MARKS, entitle, error_boxes, finished, load_matplotlib, new_figure
-from ctxsim.report.picture import CHOSEN, Picture
+from ctxsim.report.figure import ERROR_MARKS, entitle, error_boxes, finished, load_matplotlib, new_figure, told
+from ctxsim.report.picture import Picture, meaning
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
@@ -78,8 +78,11 @@ def growth_figure(
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
-        named = f"; ▶: {CHOSEN}" if chosen else ""
-        marks = f"red: fails, × at the first call that would be refused, pale after it{named}{unnamed}"
+        fails = bool((calls.status[calls.policy.isin(policies)] != "ok").any())
+        marks = told({
+            "red: fails, × at the first call that would be refused, pale after it": fails,
+            f"▶: {meaning(chosen or '')}": chosen is not None, unnamed: bool(unnamed),
+        })  # fmt: skip
         entitle(figure, finding, about, marks)
     return figure
 

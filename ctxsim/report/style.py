@@ -89,7 +89,7 @@ def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
     """Return at most `most` names, and a text on the others. Of too many, the lowest grey ones go, but no bound."""
     grey = [one for one in labels if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
     gone = sorted(grey, key=lambda one: one[2])[: max(0, len(labels) - most)]
-    rest = f"; lines without a name: {len(gone)}, see the table" if gone else ""
+    rest = f"lines without a name: {len(gone)}, see the table" if gone else ""
     return [one for one in labels if one not in gone], rest
 
 

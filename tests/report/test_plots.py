@@ -79,7 +79,8 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
         "An answer. and more",
         "of what; red: fails, × at the first call that would be refused, pale after it",
     ]
-    assert grown(calls_of({"a": [5]}), "a").texts[1].get_text().replace("\n", " ").endswith(f"after it; ▶: {CHOSEN}")
+    assert grown(calls_of({"a": [5]}), "a").texts[1].get_text() == f"of what; ▶: {CHOSEN}"
+    assert grown(calls_of({"keep-all": [5]}), "keep-all").texts[1].get_text() == "of what; ▶: as it is"
 
 
 @pytest.mark.parametrize(("calls", "marker", "ticks"), [(20, "o", list(range(1, 21))), (21, "None", None)])

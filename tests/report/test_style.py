@@ -78,7 +78,7 @@ def test_of_too_many_names_the_lowest_grey_ones_go() -> None:
     )  # fmt: skip
     every = [own, low, middle, high]
     assert thinned(every, 4) == (every, "")
-    assert thinned(every, 3) == ([own, middle, high], "; lines without a name: 1, see the table")
+    assert thinned(every, 3) == ([own, middle, high], "lines without a name: 1, see the table")
     assert thinned(every[::-1], 3)[0] == [high, middle, own]
     assert thinned(every, 2)[0] == [own, high] and thinned(every, 0)[0] == [own], "a name with its own colour stays"
     bound = ("best (bound)", 5.0, 1.5, OTHER_COLOR)
