@@ -25,6 +25,7 @@ from ctxsim.report.sheet import Sheet
 from ctxsim.results.folder import RunFolder
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
+from ctxsim.synthesis import is_scenario, load_scenario
 
 DEFAULT_SCENARIOS = ["documented-53k", "fifty-turns"]
 
@@ -85,7 +86,9 @@ def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said
     given = fields(said) | {"out": folder}
     with stage("replayed"), _interruptible() as stopped, progress(name) as course:
         try:
-            return make(what, watch=Watch(course.finished, course.within, stopped), **given)
+            # By its name alone it would be a file or folder of that name, if there is one.
+            inputs = load_scenario(what) if isinstance(what, str) and is_scenario(what) else what
+            return make(inputs, watch=Watch(course.finished, course.within, stopped), **given)
         except Stopped:
             if stopped():
                 sys.exit(130)

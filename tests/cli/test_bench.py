@@ -67,6 +67,14 @@ def test_the_committed_run_is_what_a_fresh_run_gives(
     assert told[0] == told[1], "run.json differs; run `ctxsim bench` and look at it"
 
 
+def test_a_scenario_is_that_though_a_folder_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "text-only").mkdir()
+    line = ("bench", "--policy", "mask", "--out", "out")
+    done = ctxsim(*line, "--scenario", "text-only", cwd=tmp_path)
+    assert (done.returncode, "[scenario text-only]" in done.stdout) == (0, True), done.stderr
+    assert "text-only: has no files" in ctxsim(*line, "text-only", cwd=tmp_path).stderr
+
+
 def test_run_json_names_no_path_of_the_machine_and_no_time() -> None:
     text = (ROOT / "results" / "documented-53k" / "run.json").read_text()
     assert str(ROOT) not in text and not re.search(r"\d\d:\d\d:\d\d", text)

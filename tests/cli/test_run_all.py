@@ -19,6 +19,7 @@ from ctxsim.cli import sweep as sweep_room
 from ctxsim.cli.running import run_all
 from ctxsim.errors import InputError, NotATranscript, Stopped
 from ctxsim.results import InputInfo
+from ctxsim.synthesis import load_scenario
 
 SAID: dict[str, Any] = {
     "goal": "dollars", "form": "table", "columns": None, "out": None, "estimator": None, "models": None, "model": None,
@@ -69,7 +70,8 @@ def test_scenarios_run_first_and_recordings_together(heard: list[Any]) -> None:
     assert ran(made(heard), paths=["logs/one-prompt.json", "b"], scenarios=scenarios) == 0
     asked = [one for one in heard if isinstance(one, tuple) and isinstance(one[1], Path)]
     assert asked == [
-        ("one-prompt", Path("results/one-prompt.mask")), ("defects/task-lost", Path("results/task-lost.mask")),
+        (load_scenario("one-prompt"), Path("results/one-prompt.mask")),
+        (load_scenario("defects/task-lost"), Path("results/task-lost.mask")),
         ("at/own.toml", Path("results/own.mask")),
         (("logs/one-prompt.json", "b"), Path("results/one-prompt-recorded.mask")),
     ]  # fmt: skip
