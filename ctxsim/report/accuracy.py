@@ -136,6 +136,10 @@ def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, pat
     return finished(figure, path, "An estimator's error depends on what it counts", about)
 
 
+FEWEST = 20
+"""Tokens of a text, at least, for its own ratio of characters to tokens."""
+
+
 def plot_calibration(points: Sequence[tuple[int, int, str]], ratio: float, path: Path) -> Path:
     """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group."""
     figure, (left, right) = new_figure(12.5, 5.5, columns=2)
@@ -151,11 +155,12 @@ def plot_calibration(points: Sequence[tuple[int, int, str]], ratio: float, path:
         axis.set_major_formatter(at_axis)
     groups: dict[str, list[float]] = {}
     for c, t, group in points:
-        if t >= 20:
+        if t >= FEWEST:
             groups.setdefault(group, []).append(c / t)
     largest = sorted(groups.items(), key=lambda pair: -len(pair[1]))[:12][::-1]
     boxes(right, [its for _, its in largest], [f"{name} ({len(its)})" for name, its in largest])
     right.axvline(4, color="#555555", linewidth=1, linestyle=":")
     plain_axes(right, xlabel="characters per token (box: middle half, whiskers: 5 to 95 %)")
-    about = "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4"
+    right_of = f"right: the ratio depends on the content; largest groups, texts of {FEWEST} tokens and more"
+    about = f"left: a line estimates the points above it too low; {right_of}; dotted: 4"
     return finished(figure, path, f"{ratio:.2f} characters a token fit these {len(chars):,} points", about)

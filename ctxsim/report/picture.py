@@ -15,12 +15,12 @@ from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 from ctxsim.results.run_info import RECORDED, is_nothing
 
-CHOSEN = "named first in the title"
+CHOSEN = "named first in the answer"
 """What the mark of a policy or setting means, in words."""
 
 
 def meaning(chosen: str) -> str:
-    """Return what the mark of the chosen policy means: a title that says to change nothing doesn't name keep-all."""
+    """Return what the mark of the chosen policy means: an answer that says to change nothing doesn't name keep-all."""
     return "as it is" if is_nothing(chosen) else CHOSEN
 
 

@@ -14,8 +14,8 @@ from ctxsim.results import Run
 LOOKS = 3
 """The least number of looks at every fact, at the same calls, that counts as rounds."""
 
-APART = 0.6
-"""Percentage points between curves that are equal."""
+APART, APART_IN_ALL = 0.6, 5.0
+"""Percentage points by which curves are moved apart: neighbours and, at most, the outermost."""
 
 SHOWN = (0, 1, 2, 5, 10)
 """Rounds that the table shows."""
@@ -95,6 +95,8 @@ def curves(one: Picture, path: Path) -> Path:
     last = needles[needles["round"] == needles["round"].max()].groupby("policy").kept.mean()
     used = [label for label in policies if not one.bound(label)] or list(policies)
     best = max(used, key=lambda label: float(last[label]))
+    apart = min(APART, APART_IN_ALL / len(policies))
+    moved = apart * (len(policies) - 1) / 2
     for (column, value), panel in zip(shown, flat, strict=True):
         part = needles[needles[column] == value]
         # Policies of one colour differ by their dashes.
@@ -102,7 +104,7 @@ def curves(one: Picture, path: Path) -> Path:
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
             # Shifted, so that equal curves lie side by side, not on top of each other.
-            offset = 0.0 if one.bound(label) else APART * (number - (len(policies) - 1) / 2)
+            offset = 0.0 if one.bound(label) else apart * (number - (len(policies) - 1) / 2)
             color = one.color(label)
             panel.plot(kept.index, kept + offset, color=color, linestyle=next(dashes[color]), linewidth=1.5,
                        label=one.marked(label))  # fmt: skip
@@ -114,8 +116,14 @@ def curves(one: Picture, path: Path) -> Path:
     for panel in flat[::3]:
         panel.set_ylabel("kept, %")
     legend_below(figure, flat[0])
-    finding = f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all"
-    about = f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart"
+    as_good = [label for label in used if last[label] == last[best]]
+    names = (
+        f"{one.name(best)} still has"
+        if len(as_good) == 1
+        else f"{one.name(best)} and {len(as_good) - 1} more still have"
+    )
+    finding = f"{names} {last[best]:.0%} of all planted facts after the last round, the most of all"
+    about = f"{one.title}: kept, by kind and by when it was told; moved by up to {moved:.1g} points, to be told apart"
     return finished(figure, path, finding, about, one.mark)
 
 

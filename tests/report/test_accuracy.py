@@ -147,7 +147,8 @@ def test_a_calibration_says_what_its_points_are(drawn: list[Any]) -> None:
     assert right.lines[-1].get_linestyle() == ":"
     assert [" ".join(text.get_text().split()) for text in drawn[0].texts] == [
         "3.46 characters a token fit these 2 points",
-        "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
+        "left: a line estimates the points above it too low; right: the ratio depends on the content; "
+        "largest groups, texts of 20 tokens and more; dotted: 4",
     ]
     accuracy.plot_calibration([(1, 20, "x"), (2, 0, "y")], 3.5, Path("c.png"))
     assert lines(drawn[2].axes[0])[0][:2] == ([1], [20])

@@ -236,7 +236,7 @@ def test_pictures_agree_on_names_colours_and_what_is_drawn(run: Run, monkeypatch
         "Recorded transcripts",
         "3 transcripts",
         "mask:keep=1",
-        "▶: named first in the title",
+        "▶: named first in the answer",
     )
     assert [one.marked(label) for label in one.labels] == ["keep-all (bound)", "▶ mask", "retry"]
     assert [one.name(label) for label in one.labels] == ["keep-all", "mask", "retry"] and one.bound("keep-all")

@@ -74,6 +74,20 @@ def test_facts_are_told_by_rule_place_and_age() -> None:
     assert len(found.notes) == 1 and planted.needle_sheets(run(facts[:0])) == []
 
 
+def test_many_curves_stay_within_their_panel(drawn: list[Any]) -> None:
+    labels = [f"p{number:02}" for number in range(40)]
+    looks = pandas.concat([LOOKS[LOOKS.policy == "a"].assign(policy=label) for label in labels])
+    one: Any = SimpleNamespace(
+        run=run(looks), labels=labels, bound=lambda label: False, color=lambda label: OTHER_COLOR, marked=str, name=str,
+        title="T", mark="",
+    )  # fmt: skip
+    planted.curves(one, Path("x.png"))
+    heights = [line.get_ydata()[0] for line in drawn[0].axes[0].lines]
+    # Five points in all, an eighth between neighbours.
+    assert (heights[0], heights[1], heights[-1]) == pytest.approx((100 - 39 / 16, 100 - 37 / 16, 100 + 39 / 16))
+    assert drawn[0].texts[0].get_text().startswith("p00 and 39 more still have 100%")
+
+
 @pytest.mark.parametrize(("bounds", "apart", "best"), [("", (-0.3, 0.3), "A still has 100%"),
                                                        ("a", (0.0, 0.3), "B still has 50%"),
                                                        ("ab", (0.0, 0.0), "A still has 100%")])  # fmt: skip
@@ -84,6 +98,7 @@ def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], b
     )  # fmt: skip
     assert planted.curves(one, Path("x.png")) == Path("x.png")
     assert drawn[0].texts[0].get_text().startswith(best) and drawn[0].texts[1].get_text().endswith("; ▶: advised")
+    assert "moved by up to 0.3 points, to be told apart" in " ".join(drawn[0].texts[1].get_text().split())
     # Both are grey.
     assert [line.get_linestyle() for line in drawn[0].axes[0].lines] == ["-", "--"]
     panels = drawn[0].axes[:4]

@@ -93,7 +93,7 @@ def test_a_curve_has_a_panel_for_what_settings_cost_and_one_for_what_they_keep()
         assert [one.get_text() for one in axes.get_xticklabels()] == ["500", "1K", "2K"]
         assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_ylim()[0]) == ("a: n", name, 0)
     assert found.get_size_inches().tolist() == pytest.approx([10.5, 1.2 + 2.6])
-    marks = "blue: named first in the title; red: some calls refused; whiskers: ranges; dotted: keep-all"
+    marks = "blue: named first in the answer; red: some calls refused; whiskers: ranges; dotted: keep-all"
     assert texts(found) == ["An answer.", f"T, 2 transcripts: a by n; {marks}"]
 
 
