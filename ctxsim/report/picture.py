@@ -60,8 +60,8 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """The explanation of the mark at the chosen policy's name; '' without a chosen policy."""
-        return f"▶: {meaning(self.chosen)}" if self.chosen else ""
+        """The explanation of the mark at the chosen policy's name; '' if none is chosen, or if it isn't drawn."""
+        return f"▶: {meaning(self.chosen)}" if self.chosen in self.labels else ""
 
     @property
     def headline(self) -> str:

@@ -81,7 +81,7 @@ def growth_figure(
         fails = bool((calls.status[calls.policy.isin(policies)] != "ok").any())
         marks = told({
             "red: fails, × at the first call that would be refused, pale after it": fails,
-            f"▶: {meaning(chosen or '')}": chosen is not None, unnamed: bool(unnamed),
+            f"▶: {meaning(chosen or '')}": chosen in policies, unnamed: bool(unnamed),
         })  # fmt: skip
         entitle(figure, finding, about, marks)
     return figure
@@ -179,7 +179,7 @@ def estimates(one: Picture, path: Path) -> Path:
     batches = one.run.batches("calls", ["policy", "tokens_sent", "tokens_estimated"])
     calls = pandas.concat([batch.sample(frac=share, random_state=0).sort_index() for batch in batches])
     # Bounds don't decide by estimates.
-    calls = calls[(calls.tokens_sent > 0) & ~calls.policy.isin(one.run.info.bounds)]
+    calls = calls[(calls.tokens_sent > 0) & calls.policy.isin(one.labels) & ~calls.policy.isin(one.run.info.bounds)]
     errors = 100 * (calls.tokens_estimated / calls.tokens_sent - 1).astype(float)
     by_policy = dict(iter(errors.groupby(calls.policy.astype(str).map(_estimating))))
     # Those that are off the most stand on top.

@@ -130,8 +130,8 @@ MOST_AMOUNT = 200
 
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     """Draw a row per policy, cheapest first: its amount and what it keeps, in two panels, with intervals and bounds."""
-    found = [point for point in points(one.pooled, dollars) if point.policy in one.labels]
-    worse = dominated(found)
+    every = points(one.pooled, dollars)
+    found, worse = [point for point in every if point.policy in one.labels], dominated(every)
     needed = sorted(found, key=lambda point: (point.policy in worse and point.policy != one.chosen, point.amount.value))
     rows = sorted(needed[:MOST_ROWS], key=lambda point: point.amount.value)
     figure, (left, right) = new_figure(10.5, 1.9 + 0.25 * len(rows), columns=2)
@@ -194,7 +194,7 @@ def least_amount(line: Frontier, kept: Share | None) -> float | None:
 def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
     notes = {
-        one.mark: one.chosen is not None,
+        one.mark: bool(one.mark),
         "×: some calls refused": any(point.rejected for point in rows),
         "hollow: another is better": True,
         "dotted: keep-all": True,

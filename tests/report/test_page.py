@@ -247,8 +247,10 @@ def test_what_can_be_kept(documented: Any) -> None:
     assert all(kept[name].startswith(b"\x89PNG") for name in charts)
     assert kept["policies.csv"].decode().count("\n") == 1 + 19 and kept["calls.csv"].decode().count("\n") == 1 + 19 * 7
     # No cell begins a formula; an error in percent is a number.
-    cells = ["=1+1", "-2.5%", "+3", "-cmd", 4, 'a"b']
-    assert tab.evaluate("csvOf", [cells]) == """"'=1+1","-2.5%","+3","'-cmd","4","a""b"\n"""
+    cells = ["=1+1", "-2.5%", "+3", "-cmd", 4, 'a"b', "-", "-47% to 6", "-1 to cmd"]
+    assert (
+        tab.evaluate("csvOf", [cells]) == """"'=1+1","-2.5%","+3","'-cmd","4","a""b","-","-47% to 6","'-1 to cmd"\n"""
+    )
 
 
 @in_browser

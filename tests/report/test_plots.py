@@ -81,6 +81,7 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
     ]
     assert grown(calls_of({"a": [5]}), "a").texts[1].get_text() == f"of what; ▶: {CHOSEN}"
     assert grown(calls_of({"keep-all": [5]}), "keep-all").texts[1].get_text() == "of what; ▶: as it is"
+    assert grown(calls_of({"a": [5]}), "not drawn").texts[1].get_text() == "of what"
 
 
 @pytest.mark.parametrize(("calls", "marker", "ticks"), [(20, "o", list(range(1, 21))), (21, "None", None)])
@@ -189,14 +190,15 @@ def estimated(drawn: list[Any], batches: list[list[tuple[str, int, float]]]) -> 
         rows=lambda name: sum(map(len, batches)), batches=lambda name, columns: tables,
         info=SimpleNamespace(tokenizers={"x": "", "y": ""}, providers=[{}], bounds=("all",)),
     )  # fmt: skip
-    one: Any = SimpleNamespace(run=run, title="T", many="3 transcripts")
+    labels = {row[0] for rows in batches for row in rows} - {"unasked"}
+    one: Any = SimpleNamespace(run=run, title="T", many="3 transcripts", labels=labels)
     assert estimates(one, Path("e.png")) == Path("e.png")
     return drawn[-1]
 
 
 def test_each_policy_s_errors_are_a_box_the_largest_on_top(drawn: list[Any]) -> None:
     # A bound decides by no estimate: its request is left out.
-    found = estimated(drawn, [[("a:n=1", 100, 120), ("b:n=1", 400, 100), ("all", 7, 70)],
+    found = estimated(drawn, [[("a:n=1", 100, 120), ("b:n=1", 400, 100), ("all", 7, 70), ("unasked", 9, 90)],
                               [("a:n=2", 200, 150), ("b:n=1", 0, 5)]])  # fmt: skip
     [axes] = found.axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]

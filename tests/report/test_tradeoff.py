@@ -141,7 +141,7 @@ def picture(every: dict[str, Any] | None = None, chosen: str | None = "good", **
     pooled = SimpleNamespace(all=figures, refusals=lambda label: every[label][3], sample=None)
     usual = {
         "run": None, "pooled": pooled, "labels": tuple(every), "chosen": chosen, "headline": "An answer.", "title": "T",
-        "many": "2 transcripts", "mark": f"▶: {CHOSEN}", "marked": lambda label: f"<{label}>",
+        "many": "2 transcripts", "mark": f"▶: {CHOSEN}" if chosen else "", "marked": lambda label: f"<{label}>",
     }  # fmt: skip
     return SimpleNamespace(**{**usual, **given})
 
@@ -230,6 +230,12 @@ def test_bars_say_what_is_least_and_what_summaries_may_keep(drawn: list[Any], mo
     assert bars(right) == [(70, pytest.approx(25), pytest.approx(2), pytest.approx(0.6), DARK)]
     assert bars(drawn_of(drawn, monkeypatch, LINES[:1]).axes[0]) == []
     assert "left bar" not in drawn[-1].texts[1].get_text()
+
+
+def test_a_policy_is_beaten_by_one_that_is_not_drawn(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    two = {"good": (False, Share(0.5), Share(0.9), 0.0), "worse": (False, Share(0.7), Share(0.8), 0.0)}
+    left, _ = drawn_of(drawn, monkeypatch, every=two, labels=("worse",)).axes
+    assert marks(left) == [(70, 0, "o", DARK, "white", False)]
 
 
 def test_the_axis_ends_beyond_the_farthest_end(drawn: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

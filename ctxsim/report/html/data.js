@@ -77,6 +77,6 @@ function save(name, blob) {
 
 // A cell with untrusted text must not begin like a formula of a spreadsheet: https://owasp.org/www-community/attacks/CSV_Injection
 function csvOf(lines) {
-  const guard = (cell) => typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) && !/^[+-][\d.,]+%?$/.test(cell) ? "'" + cell : String(cell);
+  const guard = (cell) => typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) && !/^(-|[+-][\d.,]+%?( to [+-]?[\d.,]+%?)?)$/.test(cell) ? "'" + cell : String(cell);
   return lines.map((cells) => cells.map((cell) => `"${guard(cell).replace(/"/g, '""')}"`).join(",") + "\n").join("");
 }
