@@ -33,9 +33,15 @@ def tell(text: str) -> None:
 
 
 def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
-    """Print what was left out, and the errors, each text once. Exit with status 1 if there is an error, else with 0."""
-    for text in dict.fromkeys(left_out):
+    """Print what was left out, of many the first, and the errors, each text once. Exit with status 1 if there is an
+    error, else with 0.
+    """
+    texts = list(dict.fromkeys(left_out))
+    shown = len(texts) if loudness() == "verbose" else NOTES_SHOWN
+    for text in texts[:shown]:
         note(f"left out: {text}", err=True)
+    if len(texts) > shown:
+        note(f"left out: {len(texts) - shown:,} more; -v shows all", err=True)
     for text in dict.fromkeys(errors):
         tell(text)
     sys.exit(1 if errors else 0)

@@ -84,6 +84,10 @@ def test_what_was_left_out_is_told_once_and_errors_end_with_status_1(capsys: pyt
             output.tell_and_exit(["a", "b", "a"], errors)
         assert end.value.code == status
     assert said(capsys)[1] == ["left out: a", "left out: b", "ctxsim: x", "ctxsim: y", "left out: a", "left out: b"]
+    for count, more in ((5, []), (1_006, ["left out: 1,001 more; -v shows all"])):
+        with pytest.raises(SystemExit):
+            output.tell_and_exit(map(str, range(count)), [])
+        assert said(capsys)[1] == [*(f"left out: {number}" for number in range(5)), *more]
 
 
 def test_a_provider_is_told_for_each_of_six_models(capsys: pytest.CaptureFixture[str]) -> None:
