@@ -49,6 +49,10 @@ class Stopped(BaseException):
     """Raised by a signal that ends this process's work. Not an Exception, because users' code may catch those."""
 
 
+class TooLong(BaseException):
+    """A call into users' code takes too long. Not an Exception, so that code that catches those doesn't go on."""
+
+
 def told(error: BaseException) -> str:
     """Return one line for an exception of any type: the type, the message, and the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)

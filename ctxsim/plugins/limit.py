@@ -6,20 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, TooLong
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
 """Seconds that one call into a policy, an estimator or a reader from outside the package may take."""
-
-
-class TooLong(BaseException):
-    """A call took too long; its text says what the limit is. Not an Exception, so that users' code that catches those
-    doesn't go on.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(f"took longer than {limit_s():g} s; {VARIABLE} sets the limit")
 
 
 def limit_s() -> float:
@@ -32,6 +23,11 @@ def limit_s() -> float:
     if not 0 < seconds < 1e9:
         raise InputError(VARIABLE, f"is '{text}', not a number of seconds")
     return seconds
+
+
+def too_long() -> str:
+    """Return what is said of a call that takes longer."""
+    return f"took longer than {limit_s():g} s; {VARIABLE} sets the limit"
 
 
 @contextmanager
@@ -51,4 +47,4 @@ def limited() -> Iterator[None]:
 
 
 def _ring(number: int, frame: object) -> None:
-    raise TooLong
+    raise TooLong(too_long())

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import CtxsimError, InputError, ReaderFailed, told
-from ctxsim.plugins.limit import TooLong, limited
+from ctxsim.errors import CtxsimError, InputError, ReaderFailed, TooLong, told
+from ctxsim.plugins.limit import limited
 from ctxsim.readers.paths import sources
 from ctxsim.readers.reader import FolderReader, Reader, load_reader, registered_formats, transcripts_of
 from ctxsim.readers.source import Sample, Source

@@ -21,7 +21,7 @@ import msgspec
 
 from ctxsim.errors import ContractError
 from ctxsim.plugins.files import FROM_FILE, files_loaded
-from ctxsim.plugins.limit import TooLong, limit_s
+from ctxsim.plugins.limit import limit_s, too_long
 from ctxsim.policies import Spec
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
@@ -200,7 +200,7 @@ class Child:
 
     def _limit(self, label: str, seen: Seen, silent_s: float) -> None:
         if seen.moment and silent_s > limit_s():
-            raise ContractError(f"{label}: {MOMENTS[seen.moment]} {TooLong()}")
+            raise ContractError(f"{label}: {MOMENTS[seen.moment]} {too_long()}")
         if silent_s > BETWEEN_S:
             raise ContractError(f"{label}: its process did nothing for {BETWEEN_S:g} s")
 

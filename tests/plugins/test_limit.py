@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ctxsim.errors import InputError
-from ctxsim.plugins.limit import DEFAULT_S, VARIABLE, TooLong, limit_s, limited
+from ctxsim.errors import InputError, TooLong
+from ctxsim.plugins.limit import DEFAULT_S, VARIABLE, limit_s, limited
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("0.5", 0.5), ("30", 30.0), ("999999999", 999_999_999.0)])

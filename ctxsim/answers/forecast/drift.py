@@ -95,7 +95,7 @@ def last_change(sessions: Sessions) -> Change | None:
             key=lambda one: (one.share, one.at, not one.more, one.what), default=None,
         )  # fmt: skip
         if first is None:
-            return found or max(points, key=lambda one: (one.at, one.more, one.what), default=None)
+            return found or max(points, key=lambda one: (one.at, -one.share, one.more, one.what), default=None)
         start += first.at
         found = msgspec.structs.replace(first, at=start)
 

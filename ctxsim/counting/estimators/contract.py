@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.counting.estimators.estimator import Estimator, Reported, answered
-from ctxsim.errors import ContractError
-from ctxsim.plugins.limit import TooLong, limited
+from ctxsim.errors import ContractError, TooLong
+from ctxsim.plugins.limit import limited
 from ctxsim.transcript import Transcript, Usage
 
 TEXTS = (

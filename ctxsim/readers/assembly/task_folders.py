@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -15,12 +16,19 @@ from msgspec import field
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_of
-from ctxsim.readers.assembly.numbers import dollars
+from ctxsim.readers.assembly.numbers import in_parts, of_prompt
 from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 MESSAGES_FILE = "api_conversation_history.json"
 UI_FILE = "ui_messages.json"
+
+ROO = "roo-code"
+
+ROO_COUNTS_ALL_S = datetime(2025, 11, 1, tzinfo=UTC).timestamp()
+"""Since when Roo Code counts cached tokens in `tokensIn` in all protocols: version 3.29.5. Source:
+https://github.com/RooCodeInc/Roo-Code/pull/8954.
+"""
 
 REQUEST = "api_req_started"
 
@@ -56,13 +64,12 @@ class _RequestLine(msgspec.Struct, rename="camel"):
     cost: Any = None
     api_protocol: str = "anthropic"
 
-    def whole(self) -> Usage | None:
-        """Return the tokens of the whole prompt. Only the OpenAI protocol counts cached tokens in `tokensIn`."""
+    def whole(self, of_all: bool) -> Usage | None:
+        """Return the tokens of the whole prompt. `tokensIn` holds cached ones in the OpenAI protocol, or `of_all`."""
         if self.tokens_in is None or not (self.tokens_in or self.cache_reads or self.cache_writes):
             return None
-        cached = 0 if self.api_protocol == "openai" else (self.cache_reads or 0) + (self.cache_writes or 0)
-        told = self.tokens_out, self.cache_reads, self.cache_writes
-        return Usage(self.tokens_in + cached, *told, cost_usd=dollars(self.cost))
+        made = of_prompt if of_all or self.api_protocol == "openai" else in_parts
+        return made(self.tokens_in, self.tokens_out, self.cache_reads, self.cache_writes, cost=self.cost)
 
 
 _DETAILS = "<environment_details>"
@@ -90,7 +97,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _Message, where)
     responses = sum(m.role == "assistant" and not m.is_summary for m in messages)
-    requests = _requests_of(assembly, folder, responses)
+    requests = _requests_of(assembly, folder, responses, format == ROO)
     each = iter(requests if len(requests) == responses else ())
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
@@ -140,7 +147,7 @@ def _ends_with_xml(text: str) -> bool:
 Requests = list[tuple[_UiMessage, Usage | None]]
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Requests:
+def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> Requests:
     """Return the user interface's record of each response, or of all if they can't be matched to the responses. What
     else was paid for goes to the assembly.
     """
@@ -154,7 +161,8 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Requests:
         message = convert(value, _UiMessage, where)
         if message.say in (REQUEST, *SUMS):
             told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
-            (requests if message.say == REQUEST else others).append((message, told.whole()))
+            usage = told.whole(roo and (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S)
+            (requests if message.say == REQUEST else others).append((message, usage))
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
         answered = [bool(usage and usage.output_tokens) for _, usage in requests]

@@ -7,12 +7,11 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import LONGEST, ContractError, one_line
-from ctxsim.plugins.limit import TooLong, limited
+from ctxsim.errors import LONGEST, ContractError, TooLong, one_line
 from ctxsim.policies import Policy
 
 MOMENTS = (
@@ -43,7 +42,7 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         if function.__module__.startswith("ctxsim.") and not policy.others_code:
             return function(*arguments)
         # Standard output is for tables and rows.
-        with _heard(_hear, moment) if _hear else limited(), redirect_stdout(sys.stderr):
+        with _heard(_hear, moment) if _hear else _limited(), redirect_stdout(sys.stderr):
             return function(*arguments)
     except ContractError as error:
         raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
@@ -78,3 +77,10 @@ def _heard(hear: Callable[[str], object], moment: str) -> Iterator[None]:
         yield
     finally:
         hear("")
+
+
+def _limited() -> AbstractContextManager[None]:
+    # Imported here, as only users' code has a limit.
+    from ctxsim.plugins.limit import limited
+
+    return limited()

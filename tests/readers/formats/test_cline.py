@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -147,6 +148,19 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("format", "began", "tokens", "inputs"), [
+    # Since November 2025 Roo counts 70 read and 10 written tokens in all its input; less than these is the rest.
+    ("roo-code", "2025-10-31T23:59:59+00:00", 500, 580), ("roo-code", "2025-11-01T00:00:00+00:00", 500, 500),
+    ("roo-code", "2025-11-02T00:00:00+00:00", 79, 159), ("roo-code", "2025-11-02T00:00:00+00:00", 80, 80),
+    ("cline", "2025-11-02T00:00:00+00:00", 500, 580),
+])  # fmt: skip
+def test_since_when_roo_counts_cached_tokens(format: str, began: str, tokens: int, inputs: int, tmp_path: Path) -> None:
+    place = "rooveterinaryinc.roo-cline" if format == "roo-code" else "saoudrizwan.claude-dev"
+    asked = request(tokens, 5, int(datetime.fromisoformat(began).timestamp() * 1000), "anthropic")
+    (made,) = task(tmp_path / place, TURNS[:2], [asked], format).calls
+    assert made.usage == Usage(inputs, 5, 70, 10)
+
+
 def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
     for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
         assert task(tmp_path / place, TURNS, format=format).format == format
@@ -198,14 +212,14 @@ def test_what_cannot_be_matched_is_billed_as_a_sum(tmp_path: Path) -> None:
     shown = [
         request(20, 5, FIRST_MS, cost=0.5),
         request(30, 5, THIRD_MS),
-        request(40, 6, SECOND_MS, "openai", cost=0.25),
+        request(90, 6, SECOND_MS, "openai", cost=0.25),
     ]
     shown[1]["text"] = json.dumps({"tokensIn": 30})
-    # 20 + 70 + 10, 30, and 40; no request states reasoning. In the bill, half of it for each response.
+    # 20 + 70 + 10, 30, and 90; no request states reasoning. In the bill, half of it for each response.
     one = task(tmp_path, TURNS, [*shown, request(None, None, 1)] * 2)
     assert beside(one) == [
         (0, 0, Usage(30), THIRD_MS / 1000), (0, 0, Usage(30), THIRD_MS / 1000),
-        (0, 4, Usage(280, 22, 280, 40, cost_usd=1.5), SECOND_MS / 1000)
+        (0, 4, Usage(380, 22, 280, 40, cost_usd=1.5), SECOND_MS / 1000)
     ]  # fmt: skip
     facts = facts_of(one)
     assert [(made.read, made.output, made.usd) for made in facts.beside[2:]] == [(140, 11, 0.75)] * 2

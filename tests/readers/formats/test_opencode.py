@@ -152,6 +152,35 @@ def test_interrupted_failed_and_empty_messages(tmp_path: Path) -> None:
     )
 
 
+def test_the_steps_of_a_message_that_was_stopped_or_failed_are_billed(tmp_path: Path) -> None:
+    last = {"input": 21, "output": 5}
+    steps = (START, text("One."), finish(input=20, output=4), START, text("Two."), finish(**last))
+    stopped = exported(
+        tmp_path, user(text("Go.")),
+        answer(*steps, START, text("Th"), error={"name": "MessageAbortedError"}, tokens=last, cost=0.2),
+    )  # fmt: skip
+    # Nobody knows what the third has cost: the message's tokens are those of the second.
+    assert [made.usage and made.usage.input_tokens for made in stopped.calls] == [20, 21, None] and not stopped.beside
+    failed = exported(tmp_path, user(text("Go.")), answer(*steps, error={"name": "APIError"}, tokens=last, cost=0.2))
+    assert [made.usage for made in failed.beside] == [Usage(20, 4, cost_usd=0.1), Usage(21, 5, cost_usd=0.1)]
+
+
+@pytest.mark.parametrize("named", [{}, {"parentID": "u9"}])
+def test_a_compaction_of_which_nothing_came_is_none(named: Json, tmp_path: Path) -> None:
+    stopped = {"name": "MessageAbortedError"}
+    found = exported(
+        tmp_path, user(text("Any mail?")), answer(text("Two.")), user({"type": "compaction", "auto": False}, id="u9"),
+        answer(text("## Goal"), summary=True, error=stopped, **named), user(text("On.")), answer(text("Yes.")),
+    )  # fmt: skip
+    assert found.compactions == () and [text for _, text in said(found)] == [
+        "Any mail?",
+        "Two.",
+        "## Goal",
+        "On.",
+        "Yes.",
+    ]
+
+
 def test_a_compaction_and_cleared_results(tmp_path: Path) -> None:
     cleared = tool("c1", "a long text", time={"start": 2000, "end": 2100, "compacted": 5000})
     transcript = exported(

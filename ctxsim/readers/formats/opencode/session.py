@@ -5,6 +5,7 @@ Source of what is sent and what is not: https://github.com/sst/opencode (`sessio
 
 import math
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -70,6 +71,7 @@ class Info(msgspec.Struct):
     model: str = field(default="", name="model.modelID")
     summary: Any = None
     error: Any = None
+    parent_id: str = field(default="", name="parentID")
     system: Any = None
 
 
@@ -108,13 +110,22 @@ class Message(msgspec.Struct):
     parts: list[Part]
 
 
+def _finished(parts: list[Part]) -> list[Part]:
+    """The ends of steps that state tokens."""
+    return [part for part in parts if part.type == "step-finish" and part.tokens]
+
+
 def _media(mime: str) -> Media:
     return Media(mime.partition("/")[0] or "file", IMAGE_TOKENS["anthropic"])
 
 
 def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
     """Return a session as a transcript."""
-    reading = _Reading(Assembly(name, format, parent))
+    failed = {
+        one.info.parent_id or before.info.id
+        for before, one in pairwise(messages) if one.info.summary is True and one.info.error
+    }  # fmt: skip
+    reading = _Reading(Assembly(name, format, parent), failed)
     stated = (one if isinstance(one, str) else "" for one in (session.directory, session.version))
     reading.assembly.project, reading.assembly.version = stated
     # A fork copies messages with their times, so they are older than the session.
@@ -132,6 +143,8 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
 
 class _Reading(msgspec.Struct):
     assembly: Assembly
+    # Messages that asked for a summary of which nothing came: the history stays.
+    failed: set[str]
     # Old results that are cleared at some time: a heap of (time, place) to come, and the places done.
     to_clear: list[tuple[float, int]] = []
     cleared: set[int] = set()
@@ -151,20 +164,23 @@ class _Reading(msgspec.Struct):
             self.assembly.system += map(str, said)
         if info.role == "user":
             self._user(message)
-        elif info.summary is True:
+        elif info.summary is True and not info.error:
             self._compaction(Part("compaction"))
             self.assembly.compacted(summary=[part.text for part in message.parts if part.type == "text"])
-            self._paid(info, summary=True)
+            self._paid(message, summary=True)
         elif info.error and not (under(info.error, "name") == "MessageAbortedError" and message.parts):
             # Later requests leave it out, whatever it had said before it failed; what the user stopped stays.
             self.assembly.left_out["response that failed"] += 1
-            self._paid(info)
+            self._paid(message)
         else:
             self._assistant(message)
 
-    def _paid(self, info: Info, summary: bool = False) -> None:
-        usage = info.tokens.whole(info.cost) if info.tokens else None
-        self.assembly.beside(usage, (info.created_ms or 0) / 1000, info.model_id or info.model, summary)
+    def _paid(self, message: Message, summary: bool = False) -> None:
+        info = message.info
+        each: list[Part] | list[Info] = _finished(message.parts) or [info]
+        for one in each:
+            usage = one.tokens.whole(one.cost) if one.tokens else None
+            self.assembly.beside(usage, (info.created_ms or 0) / 1000, info.model_id or info.model, summary)
 
     def _user(self, message: Message) -> None:
         parts: list[assembly.Part] = []
@@ -174,7 +190,8 @@ class _Reading(msgspec.Struct):
             elif part.type == "file" and part.mime not in _EXPANDED:
                 parts.append(assembly.Part("user", media=(_media(part.mime),)))
             elif part.type == "compaction":
-                self._compaction(part)
+                if message.info.id not in self.failed:
+                    self._compaction(part)
             elif part.type not in _MARKS:
                 kinds = {"text": "text marked as ignored", "file": "file whose content stands in a text part"}
                 self.assembly.left_out[kinds.get(part.type, part.type)] += 1
@@ -197,14 +214,16 @@ class _Reading(msgspec.Struct):
         def goes_on(step: list[Part], part: Part) -> bool:
             return part.type not in begins or all(earlier.type not in after for earlier in step)
 
+        stated = [part.tokens for part in _finished(message.parts)]
         steps = [step for step in runs(message.parts, goes_on) if any(part.type in _CONTENT for part in step)]
         if not steps:
             self.assembly.left_out["response without content"] += 1
         for number, step in enumerate(steps, 1):
-            finished = [part for part in step if part.type == "step-finish" and part.tokens]
-            # A message carries the usage of its last step, and the cost of all.
+            finished = _finished(step)
+            # A message carries the usage of its last finished step, and the cost of all.
             last = number == len(steps)
-            tokens = finished[-1].tokens if finished else message.info.tokens if last else None
+            own = message.info.tokens if last and message.info.tokens not in stated[-1:] else None
+            tokens = finished[-1].tokens if finished else own
             cost = finished[-1].cost if finished else message.info.cost if len(steps) == 1 else None
             differs = last and finished and message.info.tokens and tokens != message.info.tokens
             self.assembly.counts[OTHER_USAGE] += bool(differs)
