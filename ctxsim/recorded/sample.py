@@ -11,9 +11,11 @@ from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.counting.tokenizers.counter import Counter, counted
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
 from ctxsim.recorded.size_fit import Array
+from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import Item, Transcript
 
 
@@ -57,7 +59,8 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: 
             group = _group(item, text, transcript, by)
             sample.texts.append(Sized(number, len(text), counter.text(text), features(text), group))
         measure = _measuring(counter)
-        for segment in segments(transcript):
+        provider = resolve({}, None, transcript)
+        for segment in segments(*with_unlogged_clearings(transcript, provider, provider.counter(counter))):
             sums = np.cumsum([np.zeros(2 + len(FEATURES)), *map(measure, segment.items)], axis=0)
             sizes = [sums[call.start] for call in segment.calls]
             for chars, tokens, *rest in sizes:

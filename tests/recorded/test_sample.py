@@ -7,6 +7,7 @@ import pytest
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.recorded.chars_fit import slope
 from ctxsim.recorded.sample import Sample, Sized, collect
 from ctxsim.transcript import Transcript, Usage
 
@@ -45,6 +46,20 @@ def test_texts_are_grouped_and_requests_have_what_came_before(by: str, groups: l
     assert [(one.model, one.chars, one.features, one.recorded) for one in found.series] == [
         ("gpt-5", (6, 19), (ASKED, sums), (1_000, 2_000)),
     ]  # fmt: skip
+
+
+def test_a_series_ends_where_the_agent_cleared_old_results_without_logging_it() -> None:
+    made, chars = Assembly("a"), 0
+    made.user("Go.")
+    for number in range(14):
+        # A head of 5,000 tokens, and 2.5 characters a token; before the ninth call all older results go.
+        chars = 4_000 if number == 8 else chars
+        made.response([Part("tool_call", "{}", "read", f"c{number}")], Usage(round(5_000 + chars / 2.5), 1))
+        made.result("word " * 800, f"c{number}")
+        chars += 4_000
+    found = collect([made.transcript()], open_tokenizer(), "model")
+    assert [len(one.recorded) for one in found.series] == [8, 6]
+    assert 1 / slope(found.series) == pytest.approx(2.5, rel=0.01)
 
 
 def test_projects_are_numbered_as_they_come_by_name_or_folder() -> None:

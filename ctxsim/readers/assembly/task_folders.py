@@ -16,7 +16,7 @@ from msgspec import field
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_of
-from ctxsim.readers.assembly.numbers import in_parts, of_prompt
+from ctxsim.readers.assembly.numbers import dollars, in_parts, of_prompt
 from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
@@ -32,9 +32,9 @@ https://github.com/RooCodeInc/Roo-Code/pull/8954.
 
 REQUEST = "api_req_started"
 
-SUMS = ("deleted_api_reqs", "subagent_usage")
-"""What sums up requests without a response here: those that a restored checkpoint removed, and sub-agents'. Source:
-src/shared/getApiMetrics.ts of https://github.com/cline/cline.
+SUMS = ("deleted_api_reqs", "api_req_deleted", "subagent_usage")
+"""What sums up requests without a response here: those that a restored checkpoint removed, and sub-agents'. Sources:
+src/shared/getApiMetrics.ts of https://github.com/cline/cline, src/core/checkpoints/index.ts of Roo Code.
 """
 
 
@@ -54,6 +54,9 @@ class _UiMessage(msgspec.Struct):
     # Numbers of the first and the last message that the request left out.
     deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
     model: str = field(default="", name="modelInfo.modelId")
+    # Of Roo: the request for a summary.
+    condensed_tokens: int | None = field(default=None, name="contextCondense.prevContextTokens")
+    condensed_cost: Any = field(default=None, name="contextCondense.cost")
 
 
 class _RequestLine(msgspec.Struct, rename="camel"):
@@ -97,7 +100,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _Message, where)
     responses = sum(m.role == "assistant" and not m.is_summary for m in messages)
-    requests = _requests_of(assembly, folder, responses, format == ROO)
+    requests, condensed = _requests_of(assembly, folder, responses, format == ROO)
     each = iter(requests if len(requests) == responses else ())
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
@@ -108,6 +111,8 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             whole = not message.is_truncation_marker
             if whole:
                 assembly.compacted(summary=[text_of(message.content)])
+                _paid(assembly, condensed[:1], summary=True)
+                del condensed[:1]
             else:
                 assembly.shortening("recorded truncation")
         elif message.is_summary or message.role == "user":
@@ -128,6 +133,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
             assembly.response(parts, usage, time_s(request.ts), request.model or model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
+    _paid(assembly, condensed)
     if requests and len(requests) != responses:
         assembly.notes.append(
             f"usage only as a sum: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)"
@@ -147,15 +153,16 @@ def _ends_with_xml(text: str) -> bool:
 Requests = list[tuple[_UiMessage, Usage | None]]
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> Requests:
-    """Return the user interface's record of each response, or of all if they can't be matched to the responses. What
-    else was paid for goes to the assembly.
+def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> tuple[Requests, Requests]:
+    """Return the user interface's record of each response, or of all if they can't be matched to the responses, and of
+    each summary. What else was paid for goes to the assembly.
     """
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
-        return []
+        return [], []
     requests: Requests = []
     others: Requests = []
+    condensed: Requests = []
     for number, value in enumerate(json_file(folder / UI_FILE, list[Any])):
         where = f"{folder / UI_FILE} message {number}"
         message = convert(value, _UiMessage, where)
@@ -163,14 +170,20 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
             told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
             usage = told.whole(roo and (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S)
             (requests if message.say == REQUEST else others).append((message, usage))
+        elif message.condensed_tokens:
+            condensed.append((message, Usage(message.condensed_tokens, cost_usd=dollars(message.condensed_cost))))
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
         answered = [bool(usage and usage.output_tokens) for _, usage in requests]
         others += compress(requests, map(not_, answered))
         requests = list(compress(requests, answered))
-    for request, usage in others:
-        assembly.beside(usage, time_s(request.ts), request.model)
-    return requests
+    _paid(assembly, others)
+    return requests, condensed
+
+
+def _paid(assembly: Assembly, requests: Requests, summary: bool = False) -> None:
+    for request, usage in requests:
+        assembly.beside(usage, time_s(request.ts), request.model, summary)
 
 
 def _totals(requests: Requests) -> dict[str, Usage]:

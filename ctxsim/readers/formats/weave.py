@@ -27,7 +27,10 @@ READS = (
 )
 NOT_READ = "CSV, feedback, files and objects behind references, calls of functions that only contain a model's."
 
-_COSTS = ("prompt_tokens_total_cost", "completion_tokens_total_cost")
+_COSTS = tuple(
+    f"{part}_tokens_total_cost" for part in ("prompt", "completion", "cache_read_input", "cache_creation_input")
+)
+"""Parts of a call's cost: that of the prompt is of its uncached tokens."""
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:

@@ -226,7 +226,7 @@ def test_what_cannot_be_matched_is_billed_as_a_sum(tmp_path: Path) -> None:
     assert facts.unrecorded == ()
 
 
-@pytest.mark.parametrize("say", ["deleted_api_reqs", "subagent_usage"])
+@pytest.mark.parametrize("say", ["deleted_api_reqs", "api_req_deleted", "subagent_usage"])
 def test_what_was_paid_for_without_a_response_stands_beside_it(say: str, tmp_path: Path) -> None:
     shown = [request(20, 5, FIRST_MS), request(30, 5, SECOND_MS), request(40, 6, THIRD_MS, cost=0.5) | {"say": say}]
     assert beside(task(tmp_path, TURNS, shown)) == [(0, 0, Usage(120, 6, 70, 10, cost_usd=0.5), THIRD_MS / 1000)]
@@ -271,6 +271,20 @@ def test_summaries_of_roo_are_left_out_but_not_what_they_replaced(tmp_path: Path
     (compaction,) = transcript.compactions
     assert (compaction.call, compaction.summary, compaction.kept) == (3, ("So far: mail.",), ())
     assert transcript.notes == ("recorded compaction before call 3",)
+
+
+def test_what_summaries_of_roo_cost(tmp_path: Path) -> None:
+    def condensed(tokens: int, usd: float) -> Json:
+        done = {"summary": "So far: mail.", "cost": usd, "prevContextTokens": tokens, "newContextTokens": 5}
+        return {"ts": FIRST_MS, "type": "say", "say": "condense_context", "contextCondense": done}
+
+    summary = {"role": "assistant", "content": [text("So far: mail.")], "isSummary": True, "ts": 3}
+    turns = [*TURNS, summary, {"role": "user", "content": "And now?"}, TURNS[3]]
+    found = task(tmp_path, turns, [*[request(1, 1, 1)] * 3, condensed(900, 0.5), condensed(800, 0.25)], "roo-code")
+    # The second has no summary in the history.
+    assert beside(found) == [
+        (4, 4, Usage(900, cost_usd=0.5), FIRST_MS / 1000), (0, 0, Usage(800, cost_usd=0.25), FIRST_MS / 1000)
+    ]  # fmt: skip
 
 
 def test_a_truncation_that_does_not_say_what_it_left_out(tmp_path: Path) -> None:

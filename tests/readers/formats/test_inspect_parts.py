@@ -21,6 +21,10 @@ from ctxsim.transcript import Usage
 @pytest.mark.parametrize(("counted", "usage"), [
     # The total less the output, if both are there; else the parts of the prompt.
     (ModelUsage(10, 3, 20, 4, 5, 2), Usage(17, 3, 4, 5, 2)), (ModelUsage(10, None, 20, 4, 5), Usage(19, None, 4, 5)),
+    # Gemini's thoughts stand beside the output, OpenAI's in it.
+    (ModelUsage(10, 3, 15, None, None, 2), Usage(10, 5, None, None, 2)),
+    (ModelUsage(6, 3, 15, 4, None, 2), Usage(10, 5, 4, None, 2)),
+    (ModelUsage(10, 5, 15, None, None, 2), Usage(10, 5, None, None, 2)),
     (ModelUsage(10, 0, 20), Usage(20, 0)), (ModelUsage(10, 3, 0, 4), Usage(14, 3, 4)),
     (ModelUsage(10, 3, None, None, 5), Usage(15, 3, None, 5)), (ModelUsage(0, 3, None, 4), None), (ModelUsage(), None),
 ])  # fmt: skip

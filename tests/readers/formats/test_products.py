@@ -202,11 +202,12 @@ def test_calls_of_weave_that_do_not_say_what_they_are(tmp_path: Path) -> None:
     calls = lines("weave")
     for call in calls:
         call["attributes"] = {}
-        call["summary"] = {"weave": {"costs": {"m": {"prompt_tokens_total_cost": 0.25,
-                                                    "completion_tokens_total_cost": 0.5}}}}  # fmt: skip
+        parts = ("prompt", "completion", "cache_read_input", "cache_creation_input")
+        costs = {f"{part}_tokens_total_cost": usd for part, usd in zip(parts, (0.25, 0.5, 1, 2), strict=True)}
+        call["summary"] = {"weave": {"costs": {"m": costs}}}
     transcript = one(tmp_path, {"batch": calls}, "weave")
     check(transcript)
-    assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [0.75] * 3
+    assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [3.75] * 3
 
 
 def test_usage_of_weave_beside_a_response_without_any(tmp_path: Path) -> None:

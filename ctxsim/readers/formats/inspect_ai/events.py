@@ -59,7 +59,8 @@ class ModelUsage(msgspec.Struct):
     """Usage of one response.
 
     Newer versions leave cached tokens out of `input_tokens`, older ones left them in for some providers; all of them
-    count the whole prompt in `total_tokens`. Source: `model/_model_output.py` of the inspect_ai package.
+    count the whole prompt in `total_tokens`. Of Gemini, output leaves out reasoning. Source: `model/_model_output.py`
+    and `model/_providers/google.py` of the inspect_ai package.
     """
 
     input_tokens: int | None = None
@@ -72,14 +73,17 @@ class ModelUsage(msgspec.Struct):
 
     def whole(self) -> Usage | None:
         """Return it as `Usage` of the whole prompt; None if nothing was counted."""
-        read, written = self.input_tokens_cache_read, self.input_tokens_cache_write
-        if self.total_tokens and self.output_tokens is not None:
-            prompt = self.total_tokens - self.output_tokens
+        read, written, output = self.input_tokens_cache_read, self.input_tokens_cache_write, self.output_tokens
+        if self.total_tokens and output is not None:
+            of_all = output + (self.reasoning_tokens or 0)
+            if self.total_tokens - of_all in (self.input_tokens, added(self.input_tokens, read, written)):
+                output = of_all
+            prompt = self.total_tokens - output
         elif self.input_tokens:
             prompt = added(self.input_tokens, read, written)
         else:
             return None
-        return Usage(prompt, self.output_tokens, read, written, self.reasoning_tokens, dollars(self.total_cost))
+        return Usage(prompt, output, read, written, self.reasoning_tokens, dollars(self.total_cost))
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
