@@ -212,6 +212,15 @@ def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: in
     ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}, "prompt_cache_hit_tokens": 5}, Usage(9, None,
     4)),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 5, "cache_creation_input_tokens": 2}, Usage(9, None, 5, 2)),
+    # Gemini's thoughts may be in the total alone; what is read from a cache may be beside the prompt.
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15}, Usage(9, 6)),
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}, Usage(9, 2)),
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15, "cache_read_input_tokens": 4}, Usage(9, 2, 4)),
+    # With the user's own key the cost is a fee.
+    ({"prompt_tokens": 9, "cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}},
+     Usage(9, cost_usd=0.75)),
+    ({"prompt_tokens": 9, "cost": 0.25, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.25}},
+     Usage(9, cost_usd=0.25)),
     ({"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 3}, "cost": 0.5}, Usage(9, None, None,
     None, 3, 0.5)),
     ({"completion_tokens": 3}, None), ({"prompt_tokens": 0}, Usage(0)),

@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part, dollars, left_out, text_of
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.source import compact_json, convert_all, has
+from ctxsim.readers.source import compact_json, convert_all, has, under
 from ctxsim.transcript import Usage
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -135,6 +135,14 @@ class Details(msgspec.Struct):
     cache_creation_token_details: Lifetimes | None = None
 
 
+def paid(cost: Any, own_key: bool | None, details: Any) -> float | None:
+    """Return the dollars of a call by OpenRouter: with the user's own key, `cost` is its fee alone. Source:
+    https://openrouter.ai/docs/use-cases/usage-accounting.
+    """
+    upstream = dollars(under(details, "upstream_inference_cost")) if own_key else None
+    return dollars((dollars(cost) or 0.0) + (upstream or 0.0))
+
+
 class ChatUsage(msgspec.Struct):
     """Usage of a chat completion; `prompt_tokens` is the whole prompt, also for Anthropic's models behind LiteLLM."""
 
@@ -150,6 +158,8 @@ class ChatUsage(msgspec.Struct):
     """Tokens that Moonshot read from its cache."""
     cost: Any = None
     """Dollars of the call, as OpenRouter states them."""
+    is_byok: bool | None = None
+    cost_details: Any = None
 
     def whole(self, cost: Any = None) -> Usage | None:
         """Return it as `Usage` of the whole prompt; None if the prompt's size is missing.
@@ -166,9 +176,12 @@ class ChatUsage(msgspec.Struct):
         if made is not None and reasoning and self.total_tokens == self.prompt_tokens + made + reasoning:
             # xAI counts reasoning beside the completion.
             made += reasoning
+        if made is not None and not reasoning and (rest := (self.total_tokens or 0) - self.prompt_tokens - made) > 0:
+            # Gemini's thoughts may be in the total alone. Cached tokens that the prompt leaves out are no output.
+            made += rest if rest not in (read, written, (read or 0) + (written or 0)) else 0
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        usd = dollars(self.cost) if dollars(cost) is None else dollars(cost)
+        usd = dollars(cost) or paid(self.cost, self.is_byok, self.cost_details)
         return Usage(self.prompt_tokens, made, read, written, reasoning, usd, long)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media, text_of
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media, text_of
 from ctxsim.readers.assembly.assembly import LATER_SYSTEM
-from ctxsim.readers.assembly.chat_messages import Details
+from ctxsim.readers.assembly.chat_messages import Details, paid
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -218,12 +218,15 @@ class ApiUsage(msgspec.Struct):
     output_tokens_details: Details | None = None
     cost: Any = None
     """Dollars of the response, as OpenRouter states them."""
+    is_byok: bool | None = None
+    cost_details: Any = None
 
     def whole(self) -> Usage:
         """Return it as `Usage`."""
         given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
         cached = given.cached_tokens, given.cache_write_tokens
-        return Usage(self.input_tokens, self.output_tokens, *cached, made.reasoning_tokens, dollars(self.cost))
+        return Usage(self.input_tokens, self.output_tokens, *cached, made.reasoning_tokens,
+                     paid(self.cost, self.is_byok, self.cost_details))  # fmt: skip
 
 
 class Document(msgspec.Struct):

@@ -30,6 +30,11 @@ ROO_COUNTS_ALL_S = datetime(2025, 11, 1, tzinfo=UTC).timestamp()
 https://github.com/RooCodeInc/Roo-Code/pull/8954.
 """
 
+COUNTS_ALL = {"openai", "litellm", "doubao", "fireworks", "hicap", "lmstudio", "qwen", "xai", "zai"}
+"""Cline's providers that count cached tokens in `tokensIn`. Source: src/core/api/providers of
+https://github.com/cline/cline.
+"""
+
 REQUEST = "api_req_started"
 
 SUMS = ("deleted_api_reqs", "api_req_deleted", "subagent_usage")
@@ -54,6 +59,7 @@ class _UiMessage(msgspec.Struct):
     # Numbers of the first and the last message that the request left out.
     deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
     model: str = field(default="", name="modelInfo.modelId")
+    provider: str = field(default="", name="modelInfo.providerId")
     # Of Roo: the request for a summary.
     condensed_tokens: int | None = field(default=None, name="contextCondense.prevContextTokens")
     condensed_cost: Any = field(default=None, name="contextCondense.cost")
@@ -168,7 +174,8 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
         message = convert(value, _UiMessage, where)
         if message.say in (REQUEST, *SUMS):
             told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
-            usage = told.whole(roo and (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S)
+            later = (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S
+            usage = told.whole(later if roo else message.provider in COUNTS_ALL)
             (requests if message.say == REQUEST else others).append((message, usage))
         elif message.condensed_tokens:
             condensed.append((message, Usage(message.condensed_tokens, cost_usd=dollars(message.condensed_cost))))

@@ -59,7 +59,8 @@ def _span(row: Mapping[str, Any]) -> Span:
     lived = [finite(metrics.get(f"prompt_cache_creation_{lifetime}_tokens")) for lifetime in ("5m", "1h")]
     written = sum(count or 0 for count in lived) if any(lived) else metrics.get("prompt_cache_creation_tokens")
     return span(
-        MODEL if attributes.get("type") == "llm" else OTHER,
+        # What Braintrust's proxy answered from its own cache cost nothing.
+        MODEL if attributes.get("type") == "llm" and not metrics.get("cached") else OTHER,
         (row["root_span_id"], row["span_id"], parents[0] if isinstance(parents, list) and parents else ""),
         first(metrics, "start") or row.get("created"),
         row.get("input"),

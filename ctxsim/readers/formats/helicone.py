@@ -11,7 +11,7 @@ Documentation: https://docs.helicone.ai/tools/export, https://docs.helicone.ai/r
 from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans.products import MODEL, Rows, first, span, table
+from ctxsim.readers.assembly.spans.products import MODEL, OTHER, Rows, first, span, table
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.readers.source import has
 
@@ -26,6 +26,9 @@ READS = "Rows as JSON lines, lists or pages, bodies in the row or fetched beside
 NOT_READ = "CSV, rows without bodies (export them with --include-body), bodies behind `signed_body_url`, streamed data."
 
 
+_NO_ID = "00000000-0000-0000-0000-000000000000"
+
+
 def _is_row(row: Mapping[str, Any]) -> bool:
     bodies = {"request_body", "signed_body_content"}
     return has(row, request_id=str, request_created_at=object) and bool(bodies & row.keys())
@@ -35,8 +38,10 @@ def _span(row: Mapping[str, Any]) -> Span:
     fetched = table(row.get("signed_body_content"))
     properties = table(first(row, "request_properties", "properties"))
     session = properties.get("Helicone-Session-Id")
+    # Helicone answered it from its own cache: nothing was paid.
+    cached = str(row.get("cache_reference_id") or _NO_ID) != _NO_ID
     return span(
-        MODEL,
+        OTHER if cached else MODEL,
         (session or row["request_id"], row["request_id"], ""),
         row["request_created_at"],
         fetched.get("request") or row.get("request_body"),

@@ -161,6 +161,12 @@ def test_since_when_roo_counts_cached_tokens(format: str, began: str, tokens: in
     assert made.usage == Usage(inputs, 5, 70, 10)
 
 
+@pytest.mark.parametrize(("provider", "inputs"), [("anthropic", 580), ("litellm", 500), ("", 580)])
+def test_which_of_clines_providers_count_cached_tokens(provider: str, inputs: int, tmp_path: Path) -> None:
+    asked = request(500, 5, FIRST_MS, modelInfo={"modelId": "m", "providerId": provider})
+    assert [made.usage for made in task(tmp_path, TURNS[:2], [asked]).calls] == [Usage(inputs, 5, 70, 10)]
+
+
 def test_a_task_where_roo_keeps_them_is_roos(tmp_path: Path) -> None:
     for place, format in (("rooveterinaryinc.roo-cline", "roo-code"), ("saoudrizwan.claude-dev", "cline")):
         assert task(tmp_path / place, TURNS, format=format).format == format

@@ -252,6 +252,31 @@ def test_bodies_of_helicone_that_were_fetched_beside_the_rows(tmp_path: Path) ->
     assert transcript.calls[0].usage == Usage(43, 13).costing(0.0056)
 
 
+@pytest.mark.parametrize("name", ["braintrust", "weave", "langfuse", "helicone", "phoenix-client"])
+def test_a_row_that_is_there_again_counts_once(name: str, tmp_path: Path) -> None:
+    rows = lines(name)
+    format = FORMATS[f"{name}.jsonl"]
+    once, again = (
+        only(write(tmp_path / str(n) / "rows.jsonl", *some), format) for n, some in enumerate((rows, rows * 2))
+    )
+    assert [call.usage for call in again.calls] == [call.usage for call in once.calls] and len(once.calls) == 3
+    assert again.beside == once.beside == () and again.items == once.items
+
+
+def test_what_a_products_own_cache_answered_is_no_request(tmp_path: Path) -> None:
+    def paid(rows: list[Json], format: str) -> int:
+        return sum(call.usage is not None for call in one(tmp_path, rows, format).calls)
+
+    first, *rest = lines("helicone")
+    for digit, requests in (("0", 3), ("1", 2)):
+        named = first | {"cache_reference_id": f"{digit * 8}-0000-0000-0000-000000000000"}
+        assert paid([named, *rest], "helicone") == requests
+    rows = lines("braintrust")
+    last = max(number for number, row in enumerate(rows) if "prompt_tokens" in row.get("metrics", {}))
+    rows[last]["metrics"]["cached"] = 1
+    assert (paid(lines("braintrust"), "braintrust"), paid(rows, "braintrust")) == (3, 2)
+
+
 def test_rows_without_bodies_are_told(tmp_path: Path) -> None:
     rows = [row | {"request_body": {}, "response_body": {}} for row in lines("helicone")]
     assert one(tmp_path, rows, "helicone").notes[0].startswith("3 request(s) without recorded content left out")

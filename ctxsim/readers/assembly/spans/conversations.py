@@ -19,6 +19,7 @@ _OPERATIONS = {
 _REDACTED = ("__REDACTED__", "[Scrubbed due to", "[REDACTED]")
 
 OTHER = "span(s) that are no request to a model left out"
+REPEATED = "span(s) that are there again left out"
 INSIDE = "span(s) inside another span of the same request left out"
 SILENT = "request(s) without recorded content left out: capture of messages is off, or no response came"
 CUT = "attribute(s) of messages that are cut, no complete JSON: their requests left out"
@@ -30,8 +31,8 @@ ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -> Iterator[Transcript]:
     """Yield one transcript per conversation, those of agents inside agents after the others."""
-    by_id = {(span.trace, span.id): span for span in spans}
-    counts: Frequencies[str] = Frequencies()
+    by_id = {(span.trace, span.id or f"#{number}"): span for number, span in enumerate(spans)}
+    counts = Frequencies({REPEATED: len(spans) - len(by_id)})
     pools: dict[str, list[tuple[Span, Logged]]] = {}
     read: dict[int, Logged | None] = {}
 
@@ -40,7 +41,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
             read[id(span)] = None if unreadable(span.attributes) else exchange(span, f"{name} span {span.id}")
         return read[id(span)]
 
-    for span in spans:
+    for span in by_id.values():
         counts[LOST] += span.lost
         counts[ORPHANS] += bool(span.parent) and (span.trace, span.parent) not in by_id
         if kind_of(span) != MODEL:
@@ -58,7 +59,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     for pool in pools.values():
         pool.sort(key=lambda pair: pair[1].time_s or 0.0)
         counts[SHORT] += _restored([logged for _, logged in pool])
-    told = (OTHER, INSIDE, SILENT, CUT, LOST, REDACTED, ORPHANS, SHORT)
+    told = (REPEATED, OTHER, INSIDE, SILENT, CUT, LOST, REDACTED, ORPHANS, SHORT)
     notes += [f"{counts[what]} {what}" for what in told if counts[what]]
     notes += _cut_texts([logged for pool in pools.values() for _, logged in pool])
     yield from _of_pools(name, format, pools, notes)
