@@ -147,8 +147,8 @@ def same_transcripts(before: Run, after: Run) -> tuple[dict[str, str], list[str]
     by_bytes = {source: name for name, source in second.items() if source and name not in found}
     found |= {name: by_bytes.pop(source) for name, source in first.items() if name not in found and source in by_bytes}
     left = set(second).difference(found.values())
-    drawn = before.info.sample or after.info.sample
-    by_name = not numbered or (before.info.inputs == after.info.inputs and not drawn)
+    of = [(run.info.inputs, run.info.sample) for run in (before, after)]
+    by_name = not numbered or of[0] == of[1]
     alike = [name for name in first if by_name and name not in found and name in left]
     return found | {name: name for name in alike}, [name for name in alike if first[name] and second[name]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from made_runs import made_run
 
@@ -11,6 +12,7 @@ from ctxsim.answers.advice.comparison import Change, compared, pairs_of, same_tr
 from ctxsim.api.runs import compare
 from ctxsim.errors import CtxsimError
 from ctxsim.results import InputInfo, Run
+from ctxsim.results.run_info import Sample
 from ctxsim.testing import kept_not_under
 
 
@@ -151,6 +153,11 @@ def test_transcripts_of_the_same_bytes_are_the_same_whatever_their_names(tmp_pat
     assert same_transcripts(unnamed, unnamed) == ({"t 1": "t 1", "t 2": "t 2"}, [])
     with pytest.raises(CtxsimError, match="no transcript in common"):
         compared(numbered, unnamed)
+    # Two samples of one folder have all its files, and other transcripts; one has the same as itself.
+    drawn = [Sample(2, seed, "", "usd", 9, 9, 90, 900, 9.0) for seed in (1, 2)]
+    first, second = (Run(unnamed.folder, msgspec.structs.replace(unnamed.info, sample=one)) for one in drawn)
+    assert same_transcripts(first, first) == ({"t 1": "t 1", "t 2": "t 2"}, [])
+    assert same_transcripts(first, second) == ({}, [])
 
 
 def test_survival_is_the_share_that_the_assertion_tests(tmp_path: Path) -> None:
