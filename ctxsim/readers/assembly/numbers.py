@@ -1,8 +1,8 @@
 """Recorded numbers: usage and cost as `Usage`. Impossible ones are noted, and count as not recorded."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -143,3 +143,15 @@ def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count
     """Return usage as Gemini counts it: `candidates` is the output without thoughts, left out if it is 0."""
     counted = [count for count in (candidates, thoughts) if count is not None]
     return Usage(prompt, added(*counted) if counted else None, cached, None, thoughts)
+
+
+def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
+    """Return the sum of usage by name. A count that no usage of a name states stays None."""
+    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for name, usage in usages:
+        rows[name].append(msgspec.structs.astuple(usage))
+    return {name: Usage(*map(_sum, zip(*of_name, strict=True))) for name, of_name in rows.items()}
+
+
+def _sum(counts: Sequence[Any]) -> Any:
+    return sum(filter(None, counts)) if any(count is not None for count in counts) else None

@@ -1,8 +1,6 @@
 """Task folders of extensions of VS Code, as Cline and Roo Code write them: messages in one file, usage in another."""
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import compress
@@ -16,7 +14,7 @@ from msgspec import field
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_of
-from ctxsim.readers.assembly.numbers import dollars, in_parts, of_prompt
+from ctxsim.readers.assembly.numbers import dollars, in_parts, of_prompt, summed
 from ctxsim.readers.source import Source, convert, convert_all, decoded, json_file, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
@@ -144,7 +142,8 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
         assembly.notes.append(
             f"usage only as a sum: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)"
         )
-        assembly.totals(_totals(requests), time_s(requests[-1][0].ts))
+        stated = summed((request.model, usage) for request, usage in requests if usage)
+        assembly.totals(stated, time_s(requests[-1][0].ts))
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.
@@ -191,16 +190,3 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
 def _paid(assembly: Assembly, requests: Requests, summary: bool = False) -> None:
     for request, usage in requests:
         assembly.beside(usage, time_s(request.ts), request.model, summary)
-
-
-def _totals(requests: Requests) -> dict[str, Usage]:
-    """The sum of usage by model; a count that no request states stays None."""
-    counts: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for request, usage in requests:
-        if usage:
-            counts[request.model].append(msgspec.structs.astuple(usage))
-    return {model: Usage(*map(_sum, zip(*rows, strict=True))) for model, rows in counts.items()}
-
-
-def _sum(counts: Sequence[Any]) -> Any:
-    return sum(filter(None, counts)) if any(count is not None for count in counts) else None

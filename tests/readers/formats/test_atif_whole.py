@@ -35,7 +35,7 @@ def whole() -> Transcript:
     made.window = 400
     parts = [Part("reasoning", "Hm."), Part("assistant", "I look."), Part("tool_call", '{"q":"mail"}', "search", "c1"),
              Part("tool_call", '{"q": "spam"}', "search", "c1")]  # fmt: skip
-    made.response(parts, Usage(40, 9, 30, 4, 3, 0.5), 1_767_225_600.0, "m")
+    made.response(parts, Usage(40, 9, 30, 4, 3, 0.5, 2, 8), 1_767_225_600.0, "m")
     made.result("2 messages", "c1")
     made.result("none", "c1", media=(Media("image", 7),))
     made.compacted("auto", ["So far."])
@@ -80,7 +80,8 @@ DOCUMENT = {
             },
             "metrics": {
                 "prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 30, "cost_usd": 0.5,
-                "extra": {"cache_creation_input_tokens": 4, "reasoning_tokens": 3},
+                "extra": {"cache_creation_input_tokens": 4, "reasoning_tokens": 3, "ephemeral_1h_input_tokens": 2,
+                          "begun_tokens": 8},
             },
         } | ours(window=400),
         {"step_id": 5} | REPLACED,

@@ -149,8 +149,9 @@ def test_a_compaction_hides_what_was_and_copies_the_last_prompt(store: Store) ->
     # one request in the ledger is no compaction and not carried over from elsewhere, two responses are stored
     assert [made.usage for made in transcript.calls] == [None, None]
     assert any("the ledger has 1 request(s) where 2 response(s) are stored" in note for note in transcript.notes)
-    # What the session cost is known all the same.
-    assert (transcript.cost_usd, transcript.beside) == (1.5, ())
+    # What the session used and cost is known all the same.
+    (whole,) = transcript.beside
+    assert (transcript.cost_usd, whole.usage, whole.start, whole.end) == (1.5, Usage(140, 10, 0, 0), 0, 4)
     assert "left out: 2 x message that only the user sees" in transcript.notes
     assert all(made.comparable for made in transcript.calls)
 

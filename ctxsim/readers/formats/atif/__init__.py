@@ -77,6 +77,8 @@ class Step(msgspec.Struct):
     cost_usd: float | None = field(default=None, name="metrics.cost_usd")
     written: Any = field(default=None, name="metrics.extra.cache_creation_input_tokens")
     reasoning: Any = field(default=None, name="metrics.extra.reasoning_tokens")
+    written_long: Any = field(default=None, name="metrics.extra.ephemeral_1h_input_tokens")
+    begun: Any = field(default=None, name="metrics.extra.begun_tokens")
     is_copied_context: bool | None = None
     llm_call_count: int | None = None
     extra: dict[str, Any] | None = None
@@ -219,9 +221,10 @@ class _Reading(msgspec.Struct):
         several = (step.llm_call_count or 1) > 1
         usage = None
         if step.prompt_tokens is not None and not several and not step.is_copied_context:
-            written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
-            usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
-            usage = usage.costing(dollars(step.cost_usd))
+            more = (step.written, step.reasoning, step.written_long, step.begun)
+            written, reasoning, long, begun = (one if isinstance(one, int) else None for one in more)
+            counts = (step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
+            usage = Usage(*counts, dollars(step.cost_usd), long, begun)
         self.assembly.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"
         self.assembly.counts[f"step(s) {copied}"] += bool(step.is_copied_context)

@@ -215,7 +215,10 @@ def _result(item: Item, ids: dict[int, str]) -> Json:
 
 
 def _metrics(usage: Usage) -> Json:
-    extra = {"cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens}
+    extra = {
+        "cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens,
+        "ephemeral_1h_input_tokens": usage.cache_write_long_tokens, "begun_tokens": usage.output_begun_tokens,
+    }  # fmt: skip
     metrics = {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

@@ -21,6 +21,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.assembly.numbers import summed
 from ctxsim.readers.assembly.stores import Connection, of_database, runs
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
 from ctxsim.readers.source import Sample, Source, under
@@ -36,7 +37,7 @@ READS = (
 )
 NOT_READ = (
     "JSONL sessions of 2025 (Goose imports them), system prompts and tool definitions (not stored), extensions' state; "
-    "usage where the ledger has another number of requests than there are responses."
+    "usage of single requests where the ledger has another number of them than there are responses."
 )
 
 _COLUMNS = {
@@ -104,7 +105,11 @@ class _Reading:
                 self._user(group[0])
         if self.requests not in (0, self.responses):
             stored = f"where {self.responses} response(s) are stored"
-            assembly.notes.append(f"usage left out: the ledger has {self.requests} request(s) {stored}")
+            assembly.notes.append(f"usage only as a sum: the ledger has {self.requests} request(s) {stored}")
+            # The session's dollars are those of all its requests.
+            each = ((one.model or session.model.model_name, one.usage) for one in session.spent)
+            known = ((model, usage.costing(None) if session.cost_usd else usage) for model, usage in each if usage)
+            assembly.totals(summed(known), None)
         assembly.cost_usd, assembly.project = session.cost_usd, session.project
         return assembly.finished()
 
