@@ -212,10 +212,14 @@ def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: in
     ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}, "prompt_cache_hit_tokens": 5}, Usage(9, None,
     4)),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 5, "cache_creation_input_tokens": 2}, Usage(9, None, 5, 2)),
-    # Gemini's thoughts may be in the total alone; what is read from a cache may be beside the prompt.
+    # Gemini's thoughts may be in the total alone; what is read from a cache may be beside the prompt, as the total or
+    # its own size tells.
     ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15}, Usage(9, 6)),
     ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}, Usage(9, 2)),
-    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15, "cache_read_input_tokens": 4}, Usage(9, 2, 4)),
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15, "cache_read_input_tokens": 4}, Usage(13, 2, 4)),
+    ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, "cache_read_input_tokens": 4}, Usage(7, 2, 4)),
+    ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 12, "cache_read_input_tokens": 4,
+      "cache_creation_input_tokens": 3}, Usage(10, 2, 4, 3)),
     # With the user's own key the cost is a fee.
     ({"prompt_tokens": 9, "cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}},
      Usage(9, cost_usd=0.75)),

@@ -176,13 +176,18 @@ class ChatUsage(msgspec.Struct):
         if made is not None and reasoning and self.total_tokens == self.prompt_tokens + made + reasoning:
             # xAI counts reasoning beside the completion.
             made += reasoning
-        if made is not None and not reasoning and (rest := (self.total_tokens or 0) - self.prompt_tokens - made) > 0:
-            # Gemini's thoughts may be in the total alone. Cached tokens that the prompt leaves out are no output.
-            made += rest if rest not in (read, written, (read or 0) + (written or 0)) else 0
+        whole, cached = self.prompt_tokens, (read or 0) + (written or 0)
+        rest = (self.total_tokens or 0) - whole - (made or 0)
+        if 0 <= whole < cached or (rest > 0 and rest in (read, written, cached)):
+            # Some proxies leave cached tokens out of the prompt.
+            whole += rest if rest in (read, written, cached) else cached
+        elif made is not None and not reasoning and rest > 0:
+            # Gemini's thoughts may be in the total alone.
+            made += rest
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
         usd = dollars(cost) or paid(self.cost, self.is_byok, self.cost_details)
-        return Usage(self.prompt_tokens, made, read, written, reasoning, usd, long)
+        return Usage(whole, made, read, written, reasoning, usd, long)
 
 
 class _Choice(msgspec.Struct):

@@ -263,6 +263,13 @@ def test_a_row_that_is_there_again_counts_once(name: str, tmp_path: Path) -> Non
     assert again.beside == once.beside == () and again.items == once.items
 
 
+def test_of_two_rows_of_one_id_the_fuller_counts(tmp_path: Path) -> None:
+    rows = lines("helicone")
+    empty = [row | {"response_body": None, "prompt_tokens": None} for row in rows]
+    for some in (rows + empty, empty + rows):
+        assert [call.usage and call.usage.input_tokens for call in one(tmp_path, some, "helicone").calls] == [43, 109, 182]
+
+
 def test_what_a_products_own_cache_answered_is_no_request(tmp_path: Path) -> None:
     def paid(rows: list[Json], format: str) -> int:
         return sum(call.usage is not None for call in one(tmp_path, rows, format).calls)

@@ -31,7 +31,11 @@ ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -> Iterator[Transcript]:
     """Yield one transcript per conversation, those of agents inside agents after the others."""
-    by_id = {(span.trace, span.id or f"#{number}"): span for number, span in enumerate(spans)}
+    by_id: dict[tuple[str, str], Span] = {}
+    for number, span in enumerate(spans):
+        known = by_id.setdefault((span.trace, span.id or f"#{number}"), span)
+        if _filled(span) > _filled(known):
+            by_id[span.trace, span.id] = span
     counts = Frequencies({REPEATED: len(spans) - len(by_id)})
     pools: dict[str, list[tuple[Span, Logged]]] = {}
     read: dict[int, Logged | None] = {}
@@ -63,6 +67,11 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     notes += [f"{counts[what]} {what}" for what in told if counts[what]]
     notes += _cut_texts([logged for pool in pools.values() for _, logged in pool])
     yield from _of_pools(name, format, pools, notes)
+
+
+def _filled(span: Span) -> int:
+    """The number of attributes that say something: of a span that is there twice, the fuller one counts."""
+    return sum(value not in (None, "") for value in span.attributes.values())
 
 
 def _of_pools(
