@@ -18,7 +18,7 @@ from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.facts import Large, Response, Session, server_of
 from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.readers.source.source import SKIPPED
+from ctxsim.readers.source.source import SKIPPED, UNREAD
 from ctxsim.recorded.chars_fit import USUAL
 from ctxsim.recorded.size_fit import CLEARED, Array, Request, fit_size
 from ctxsim.simulator.ledger.frames import Frames
@@ -76,7 +76,7 @@ def facts_of(transcript: Transcript) -> Session:
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(beside), tuple(names), tuple(large), dict(tools), ratio,
         None if stated else transcript.cost_usd, silent,
-        tuple(line for line in transcript.notes if SKIPPED in line), ending,
+        tuple(line for line in transcript.notes if SKIPPED in line or UNREAD in line), ending,
     )  # fmt: skip
 
 

@@ -117,8 +117,9 @@ def owns(folder: Path) -> bool:
 
 
 def matches(sample: Sample) -> bool:
-    """A first line that names the protocol's version, and dotted types after it."""
-    return has(sample.first, protocol_version=object) and sample.first.get("type") == "metadata"
+    """A first line that names the protocol's version, and dotted types after it, which Kimi CLI's lines lack."""
+    of_cli = any(has(record, timestamp=object, message=dict) for record in sample.records)
+    return has(sample.first, protocol_version=object) and sample.first.get("type") == "metadata" and not of_cli
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:

@@ -32,6 +32,9 @@ DECOMPRESSED_AT_ONCE = 1 << 18
 SKIPPED = "skipped, not JSON"
 """Part of the note on the skipped lines of a cut or damaged file."""
 
+UNREAD = "aren't read"
+"""Part of the note on sessions that a source holds in a form of its newer versions."""
+
 
 class Record(msgspec.Struct, frozen=True):
     """One JSON value of a source, the line that it stands in, counted from 1, and its place for error messages."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from read_back import Json, left_out, only, said, text, write
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import read
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.transcript import Compaction, Transcript, Usage
@@ -260,3 +260,10 @@ def test_a_step_is_one_response_whatever_comes_between_and_is_paid_for_without_a
         (Usage(90, 7, 0, 0), 2_000), (Usage(20, 7, 0, 0), 3_000)
     ]  # fmt: skip
     assert left_out(found) == ["1 x step without a response"]
+
+
+def test_a_wire_of_kimi_cli_is_none_of_kimi_code(tmp_path: Path) -> None:
+    first = {"type": "metadata", "protocol_version": "1.5"}
+    status = {"timestamp": 1.0, "message": {"type": "StatusUpdate", "payload": {"token_usage": {"output": 100}}}}
+    with pytest.raises(NotATranscript, match="is no transcript format that ctxsim knows"):
+        list(read(str(write(tmp_path / "wire.jsonl", first, status, status))))

@@ -267,7 +267,11 @@ def test_of_two_rows_of_one_id_the_fuller_counts(tmp_path: Path) -> None:
     rows = lines("helicone")
     empty = [row | {"response_body": None, "prompt_tokens": None} for row in rows]
     for some in (rows + empty, empty + rows):
-        assert [call.usage and call.usage.input_tokens for call in one(tmp_path, some, "helicone").calls] == [43, 109, 182]
+        assert [call.usage and call.usage.input_tokens for call in one(tmp_path, some, "helicone").calls] == [
+            43,
+            109,
+            182,
+        ]
 
 
 def test_what_a_products_own_cache_answered_is_no_request(tmp_path: Path) -> None:

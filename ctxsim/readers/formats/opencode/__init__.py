@@ -23,6 +23,7 @@ import msgspec
 from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
+from ctxsim.readers.source.source import UNREAD
 from ctxsim.transcript import Transcript
 
 NAME = "opencode"
@@ -40,6 +41,9 @@ COLUMNS = {
 """The columns that are read, by table."""
 
 COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
+
+
+NEWER = f"the sessions of OpenCode 2 in this database, in its table session_v2, {UNREAD}"
 
 
 class _Exported(msgspec.Struct):
@@ -68,7 +72,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         return
     if sample.database:
         asked = "SELECT id, parent_id FROM session ORDER BY time_created, id"
-        yield from of_database(source, lambda found: found.execute(asked), _of_database)
+        newer = (NEWER,) if "session_v2" in sample.tables else ()
+        for one in of_database(source, lambda found: found.execute(asked), _of_database):
+            yield msgspec.structs.replace(one, notes=(*one.notes, *newer))
+            newer = ()
         return
     session = convert(sample.document["info"], Session, f"{source.name} info")
     messages: list[Message] = []
