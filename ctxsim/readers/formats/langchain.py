@@ -13,7 +13,7 @@ https://docs.smith.langchain.com/reference/data_formats/run_data_format
 """
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.spans.span import finite
-from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s, under
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s, under
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "langchain"
@@ -117,10 +117,29 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if _is_message(sample.first) or _is_run(sample.first):
         yield from _transcripts(source.name, source.name, [record.value for record in records], notes)
         return
-    for record in records:
+    for record, earlier in _last_states(records):
         name = source.name if sample.document is not None else f"{source.name}#{record.line}"
-        yield from _transcripts(name, record.where, message_list(record.value), notes)
+        states = [f"{earlier} earlier state(s) of this conversation left out"] if earlier else []
+        yield from _transcripts(name, record.where, message_list(record.value), [*notes, *states])
         notes = []
+
+
+def _last_states(records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
+    """Yield the last of successive states of a conversation, each of which begins with the messages of the one before,
+    and the number of those before it. Messages without ids may be alike by chance.
+    """
+    last, earlier = None, 0
+    for record in records:
+        begun: list[Any] = message_list(last.value) if last else []
+        named = bool(begun) and all(under(_kind_and_fields(one)[1], "id") for one in begun)
+        if named and message_list(record.value)[: len(begun)] == begun:
+            earlier += 1
+        elif last:
+            yield last, earlier
+            earlier = 0
+        last = record
+    if last:
+        yield last, earlier
 
 
 def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:
@@ -137,11 +156,15 @@ def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterato
     """Yield the conversations of each trace, their requests in order of time; other runs are counted."""
     skipped: Frequencies[str] = Frequencies()
     traces: dict[str, list[Logged]] = {}
+    met: set[tuple[str, str]] = set()
     for place, trace, run in _flat(values, where, None):
-        if run.run_type != "llm":
+        if (trace, run.id) in met:
+            skipped["run that is there again"] += 1
+        elif run.run_type != "llm":
             skipped[f"{run.run_type} run"] += 1
         elif logged := _logged(run, place, skipped):
             traces.setdefault(trace, []).append(logged)
+        met |= {(trace, run.id)} - {(trace, "")}
     notes = [*notes, *left_out(skipped)]
     for number, (trace, requests) in enumerate((traces or {"": []}).items()):
         own = name if len(traces) < 2 else f"{name}#{trace}"

@@ -180,6 +180,25 @@ def test_runs_of_wrapped_clients_and_what_they_cost(client: str, tmp_path: Path)
     assert transcript.calls[0].usage == Usage(40, 2, 30, cost_usd=0.25)
 
 
+def test_a_run_that_is_there_again_counts_once(tmp_path: Path) -> None:
+    found = messages("dumpd")
+    inner = run("r1", found[:2], found[2], "01")
+    again = run("r0", found[:2], None, "00", child_runs=[inner], run_type="chain")
+    (transcript,) = all_of(tmp_path, [again, inner, inner])
+    assert len(transcript.calls) == 1 and any("2 x run that is there again" in note for note in transcript.notes)
+
+
+@pytest.mark.parametrize(("ids", "lengths"), [(True, [4, 2]), (False, [2, 4, 2])])
+def test_of_the_states_of_a_conversation_the_last_counts(ids: bool, lengths: list[int], tmp_path: Path) -> None:
+    made = messages("model_dump")
+    whole = [one | {"id": f"m{n}" if ids else None} for n, one in enumerate(made)]
+    other = [one | {"id": f"o{n}" if ids else None} for n, one in enumerate(made[:3])]
+    found = all_of(tmp_path, [{"messages": some} for some in (whole[:3], whole, other)], "states.jsonl")
+    assert [len(one.items) for one in found] == lengths
+    told = [any("1 earlier state(s) of this conversation" in note for note in one.notes) for one in found]
+    assert told == [ids, *[False] * (len(found) - 1)]
+
+
 def test_failed_runs_are_counted(tmp_path: Path) -> None:
     found = messages("dumpd")
     value = [run("r1", found[:2], None, "01", error="429"), run("r2", [], found[2], "02")]
