@@ -166,6 +166,14 @@ def test_the_steps_of_a_message_that_was_stopped_or_failed_are_billed(tmp_path: 
     assert [made.usage for made in failed.beside] == [Usage(20, 4, cost_usd=0.1), Usage(21, 5, cost_usd=0.1)]
 
 
+def test_a_step_without_content_states_the_usage_of_the_one_before(tmp_path: Path) -> None:
+    counted = {"input": 20, "output": 4}
+    (made,) = exported(
+        tmp_path, user(text("Go.")), answer(text("One."), START, finish(**counted), tokens=counted)
+    ).calls
+    assert made.usage == Usage(20, 4)
+
+
 @pytest.mark.parametrize("named", [{}, {"parentID": "u9"}])
 def test_a_compaction_of_which_nothing_came_is_none(named: Json, tmp_path: Path) -> None:
     stopped = {"name": "MessageAbortedError"}

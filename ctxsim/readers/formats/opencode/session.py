@@ -214,10 +214,10 @@ class _Reading(msgspec.Struct):
         def goes_on(step: list[Part], part: Part) -> bool:
             return part.type not in begins or all(earlier.type not in after for earlier in step)
 
-        stated = [part.tokens for part in _finished(message.parts)]
         steps = [step for step in runs(message.parts, goes_on) if any(part.type in _CONTENT for part in step)]
         if not steps:
             self.assembly.left_out["response without content"] += 1
+        stated = [part.tokens for step in steps for part in _finished(step)]
         for number, step in enumerate(steps, 1):
             finished = _finished(step)
             # A message carries the usage of its last finished step, and the cost of all.
