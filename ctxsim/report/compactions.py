@@ -156,7 +156,7 @@ BESIDE = (
     Column("policy", "policy", left=True, of=lambda members: members[0].name),
     Column("at", "at", "compaction: the agent went on from its summary; control: from the whole history", left=True,
            of=lambda members: members[0].at),
-    Column("tokens_left", "tokens left", rank=2,
+    Column("tokens_left", "tokens left", "median of the cases", rank=2,
            of=lambda members: sorted(row.tokens_left for row in members)[len(members) // 2]),
     Column("over", "over", "share of cases in which the policy left more tokens than the agent", rank=1, form="{:.0%}",
            of=lambda members: sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)),
