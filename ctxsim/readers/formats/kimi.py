@@ -186,7 +186,7 @@ class _Reading(Exchanges):
     def _paid(self, summary: bool = False) -> None:
         asked, self.asked = self.asked, None
         if asked and asked.usage:
-            self.assembly.beside(asked.usage.whole(), time_s(asked.time), self.model, summary)
+            self.assembly.beside(asked.usage.whole(), time_s(asked.time), asked.model or self.model, summary)
 
     def _compacted(self, compaction: _Compaction) -> None:
         # The count is of the previous history's messages: after an earlier compaction, its summary is the first.

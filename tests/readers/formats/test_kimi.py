@@ -115,7 +115,8 @@ def test_a_compaction_keeps_the_whole_history(tmp_path: Path) -> None:
         # A request that failed, and the one that wrote the summary.
         *(
             {"type": "usage.record", "usageScope": "session", "usage": {"inputOther": new, "output": 7}, "time": 3000}
-            for new in (11, 12)
+            | more
+            for new, more in ((11, {}), (12, {"model": "other"}))
         ),
         {
             "type": "context.apply_compaction",
@@ -138,7 +139,9 @@ def test_a_compaction_keeps_the_whole_history(tmp_path: Path) -> None:
     ]
     assert [call.comparable for call in transcript.calls] == [True, True]
     assert transcript.compactions == (Compaction(2, 2, "manual", ("Mail.",), (1,), 15_912, 60),)
-    assert [(made.start, made.usage) for made in transcript.beside] == [(0, Usage(11, 7)), (2, Usage(12, 7))]
+    assert [(made.start, made.usage, made.model) for made in transcript.beside] == [
+        (0, Usage(11, 7), "m"), (2, Usage(12, 7), "other")
+    ]  # fmt: skip
     assert transcript.notes == (
         "recorded compaction before call 2 (manual, 15912 tokens)",
         "left out: 1 x request for a compaction",
