@@ -99,7 +99,7 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 @click.option(
     "--redact", type=click.Choice(("usual", "all")), is_flag=False, flag_value="usual", metavar="[all]",
     help="Replace likely secrets, account names and e-mail addresses by others of equal length. With `all`, also "
-    "replace IP addresses, phone numbers and host names.",
+    "replace IP addresses, phone numbers, and host names in URLs and after @.",
 )  # fmt: skip
 def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: str | None) -> None:
     """Convert transcripts of any format to ctxsim JSONL or ATIF.
