@@ -116,12 +116,12 @@ def compared(before: Sequence[Case], after: Sequence[Case]) -> tuple[bool, tuple
 
 
 def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[list[Sequence[Case]], list[str]]:
-    """The cases in shared strata, as others say nothing of a change; all if that leaves a set fewer than LEAST. With
-    the shared strata.
+    """The cases in shared strata, as others say nothing of a change, with these strata; all, as one stratum, if that
+    leaves a set fewer than LEAST.
     """
     shared = sorted({case.stratum for case in before} & {case.stratum for case in after})
     kept: list[Sequence[Case]] = [[case for case in side if case.stratum in shared] for side in (before, after)]
-    return kept if min(map(len, kept)) >= LEAST else [before, after], shared
+    return (kept, shared) if min(map(len, kept)) >= LEAST else ([before, after], [])
 
 
 def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
@@ -133,7 +133,6 @@ def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Di
     plain = np.array([case.figures[figure] for case in (*before, *after)])
     values = np.log(plain) if ratio else plain
     side = np.arange(len(plain)) >= len(before)
-    # Cases outside shared strata form one stratum.
     strata = np.array([shared.index(case.stratum) if case.stratum in shared else -1 for case in (*before, *after)])
     rng = np.random.default_rng(SEED)
     ranks = _ranks(values, strata)

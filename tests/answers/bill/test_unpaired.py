@@ -92,6 +92,18 @@ def test_an_effect_is_the_median_difference() -> None:
         differences(before[:3], after)
 
 
+def test_with_too_few_of_the_same_projects_all_pairs_count() -> None:
+    def of(**heads: tuple[float, ...]) -> list[Case]:
+        return [Case(name, {"head": head, "compactions": 0.0}) for name, its in heads.items() for head in its]
+
+    before, after = of(p=(100.0,), q=(200.0, 200.0, 200.0)), of(p=(400.0, 400.0), r=(200.0, 200.0))
+    found = difference("head", before, after)
+    # Of 16 pairs 6 are the same, 8 twice as much, 2 four times as much. Of the 8 pairs within p and within the others
+    # 6 would be the same.
+    assert found is not None and found.effect == pytest.approx(100)
+    assert compared(before, after) == (False, (0, 0))
+
+
 def test_who_is_left_out_is_told() -> None:
     def of(project: str, count: int) -> list[Case]:
         return [Case(project, {"head": 100.0 + number, "compactions": 0.0}) for number in range(count)]
