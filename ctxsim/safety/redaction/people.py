@@ -94,6 +94,12 @@ def with_network(text: str, stand_in: Callable[[str, str], str]) -> str:
     return _HOST.sub(lambda found: _host(found, stand_in), text)
 
 
+def told_hosts(text: str) -> Iterator[str]:
+    """Yield the host names that `with_network` replaces in a text; elsewhere they stand alone, as in `ping HOST`."""
+    names = (found[found.lastgroup or "url"] for found in _HOST.finditer(text))
+    return (name for name in names if not _NOBODYS.search(name))
+
+
 def _somebodys(text: str) -> bool:
     try:
         address = ipaddress.ip_address(text)

@@ -47,6 +47,8 @@ class Redaction:
             for piece in (line[:PIECE], line[-PIECE:]):
                 self._pieces.setdefault(piece, []).append(line)
         self._words, self._hyphened = people.words_of(names), people.in_hyphens(names)
+        hosts = {host for text in texts for host in people.told_hosts(text)} if self._everything else set[str]()
+        self._hosts = people.words_of(hosts)
         self._done: dict[str, str] = {}
         return msgspec.convert(self._value(values), Transcript)
 
@@ -72,7 +74,8 @@ class Redaction:
             text = self._without_piece(text, piece, whole)
         text = people.with_mails(text, lambda address: self._replaced(address, "e-mail address"))
         text = people.with_homes(text, self._name, self._hyphened)
-        return people.with_network(text, self._replaced) if self._everything else text
+        text = people.with_network(text, self._replaced) if self._everything else text
+        return people.with_words(text, self._hosts, self._host) if self._hosts else text
 
     def _without_piece(self, text: str, piece: str, whole: Sequence[str]) -> str:
         """Return a text without the rest of cut keys: `piece`, and what around it equals the line that agrees most."""
@@ -100,6 +103,9 @@ class Redaction:
 
     def _name(self, name: str) -> str:
         return self._replaced(name, "account name")
+
+    def _host(self, name: str) -> str:
+        return self._replaced(name, "host name")
 
     def _replaced(self, original: str, kind: str) -> str:
         self.found[kind].add(original)

@@ -177,6 +177,20 @@ def test_lines_of_a_resumed_session_that_come_twice_are_read_once(tmp_path: Path
     assert transcript.notes == ("left out: 2 x repeated line",)
 
 
+@pytest.mark.parametrize(("version", "given"), [
+    ("2.0.76", '{"plan":"Dig.","allowedPrompts":[]}'), ("2.1.0", '{"allowedPrompts":[]}'),
+    (None, '{"plan":"Dig.","allowedPrompts":[]}'), ("odd", '{"plan":"Dig.","allowedPrompts":[]}'),
+    ("3.0", '{"allowedPrompts":[]}'),
+])  # fmt: skip
+def test_the_plan_that_newer_versions_add_to_a_call_was_not_sent(
+    version: str | None, given: str, tmp_path: Path
+) -> None:
+    shows, reads = call("c1", "ExitPlanMode", plan="Dig.", allowedPrompts=[]), call("c2", "Read", plan="Dig.")
+    stated = {} if version is None else {"version": version}
+    found = one(tmp_path, user("u1", None, "Go."), answer("a1", "u1", "m1", shows, reads, **stated))
+    assert [item.text for item in found.items if item.kind == "tool_call"] == [given, '{"plan":"Dig."}']
+
+
 def test_blocks_that_later_lines_of_a_response_repeat_are_read_once(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,

@@ -150,6 +150,18 @@ def test_what_was_replaced_is_counted_and_said() -> None:
     assert everything.said == f"redacted: 1 IP address(s); not looked for: {missing}"
 
 
+def test_a_host_that_some_text_tells_is_replaced_wherever_it_stands() -> None:
+    made = chat(("user", "See https://build.acme.io:8443/x, build.acme.io and my-build.acme.io."),
+                ("user", "ping build.acme.io, but rebuild.acme.io and github.com"))  # fmt: skip
+    first, second = (item.text for item in Redaction(TOKENIZER.count_many, everything=True).transcript(made).items)
+    host = first.partition("https://")[2].partition(":")[0]
+    assert host != "build.acme.io" and len(host) == len("build.acme.io")
+    assert first == f"See https://{host}:8443/x, {host} and my-{host}."
+    assert second == f"ping {host}, but rebuild.acme.io and github.com"
+    (plain, _) = Redaction(TOKENIZER.count_many).transcript(made).items
+    assert plain.text == made.items[0].text
+
+
 def test_every_field_is_redacted_and_everything_else_stays() -> None:
     home = f"/home/{NAME}/x {MAIL} {KEY}"
     items = (

@@ -266,7 +266,7 @@ class _Conversation:
                 elif kind == "fallback":
                     self.counts["marker of a change of model"] += 1
                 else:
-                    parts += response_parts([block], f"{self.assembly.name}:{line.line}")
+                    parts += response_parts([line.as_sent(block)], f"{self.assembly.name}:{line.line}")
         return parts
 
     def _user(self, line: Line) -> None:

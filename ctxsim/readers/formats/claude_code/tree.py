@@ -1,5 +1,6 @@
 """Which lines of a Claude Code session are its conversation: the branch it ended on, with all its parallel calls."""
 
+import re
 from collections import Counter as Frequencies
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -106,6 +107,14 @@ class Metadata(msgspec.Struct, rename="camel"):
         return order[order.index(first) : order.index(last) + 1] if first in order and last in order else []
 
 
+_ADDED = ("plan", "planFilePath")
+
+
+def _since_2_1(version: Any) -> bool:
+    numbers = re.match(r"(\d+)\.(\d+)", version) if isinstance(version, str) else None
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (2, 1)
+
+
 class Line(Envelope):
     """A line; of a type that isn't in `_KNOWN`, only its place in the tree."""
 
@@ -139,6 +148,14 @@ class Line(Envelope):
         if isinstance(content, str):
             return [{"type": "text", "text": content}] if content else []
         return content or []
+
+    def as_sent(self, block: Any) -> Any:
+        """Return a block as the model wrote it and later requests hold it. Since version 2.1 Claude Code logs a plan,
+        which is in a file, as a part of the call that shows it: recorded requests grow by less than such plans.
+        """
+        if under(block, "name") != "ExitPlanMode" or not has(block, input=dict) or not _since_2_1(self.version):
+            return block
+        return block | {"input": {key: value for key, value in block["input"].items() if key not in _ADDED}}
 
     @property
     def response(self) -> str:
