@@ -223,6 +223,7 @@ def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: in
     # With the user's own key the cost is a fee.
     ({"prompt_tokens": 9, "cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}},
      Usage(9, cost_usd=0.75)),
+    ({"prompt_tokens": 9, "cost": 0.25, "is_byok": "", "cost_details": 1}, Usage(9, cost_usd=0.25)),
     ({"prompt_tokens": 9, "cost": 0.25, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.25}},
      Usage(9, cost_usd=0.25)),
     ({"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 3}, "cost": 0.5}, Usage(9, None, None,

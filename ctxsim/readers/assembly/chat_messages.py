@@ -135,11 +135,11 @@ class Details(msgspec.Struct):
     cache_creation_token_details: Lifetimes | None = None
 
 
-def paid(cost: Any, own_key: bool | None, details: Any) -> float | None:
+def paid(cost: Any, own_key: Any, details: Any) -> float | None:
     """Return the dollars of a call by OpenRouter: with the user's own key, `cost` is its fee alone. Source:
     https://openrouter.ai/docs/use-cases/usage-accounting.
     """
-    upstream = dollars(under(details, "upstream_inference_cost")) if own_key else None
+    upstream = dollars(under(details, "upstream_inference_cost")) if own_key is True else None
     return dollars((dollars(cost) or 0.0) + (upstream or 0.0))
 
 
@@ -158,7 +158,7 @@ class ChatUsage(msgspec.Struct):
     """Tokens that Moonshot read from its cache."""
     cost: Any = None
     """Dollars of the call, as OpenRouter states them."""
-    is_byok: bool | None = None
+    is_byok: Any = None
     cost_details: Any = None
 
     def whole(self, cost: Any = None) -> Usage | None:

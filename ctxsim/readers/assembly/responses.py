@@ -218,7 +218,7 @@ class ApiUsage(msgspec.Struct):
     output_tokens_details: Details | None = None
     cost: Any = None
     """Dollars of the response, as OpenRouter states them."""
-    is_byok: bool | None = None
+    is_byok: Any = None
     cost_details: Any = None
 
     def whole(self) -> Usage:

@@ -164,7 +164,8 @@ def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterato
             skipped[f"{run.run_type} run"] += 1
         elif logged := _logged(run, place, skipped):
             traces.setdefault(trace, []).append(logged)
-        met |= {(trace, run.id)} - {(trace, "")}
+            # One that was exported while it ran may be there again, complete.
+            met |= {(trace, run.id)} - {(trace, "")}
     notes = [*notes, *left_out(skipped)]
     for number, (trace, requests) in enumerate((traces or {"": []}).items()):
         own = name if len(traces) < 2 else f"{name}#{trace}"

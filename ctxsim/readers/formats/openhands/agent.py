@@ -104,6 +104,8 @@ class Agent(msgspec.Struct):
     _forgotten: set[int] = set()
     _event_of: list[int | None] = []
     _model: str = ""
+    # What this agent's own event stated last.
+    _last: tuple[float, ...] = (0, 0, 0, 0, 0.0)
     _agent_spoke: bool = True
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
@@ -120,11 +122,14 @@ class Agent(msgspec.Struct):
         """Return what was used since the action before: the growth of the sums."""
         stated = (event.prompt, event.output, event.read, event.written, dollars(event.cost) or self.sums.last[4])
         if self.above is not None:
-            # Its sums go on from those of the agent above, or in older versions start at 0.
-            self.sums = self.above if all(map(ge, stated, self.above.last)) else self.sums
+            # Its sums go on from those of the agent above, or in older versions start at 0, as the first usage tells.
+            used = event.response.usage if event.response else None
+            alone = used is not None and used.prompt_tokens == event.prompt
+            self.sums = self.above if all(map(ge, stated, self.above.last)) and not alone else self.sums
             self.above = None
-        prompt, output, read, written, cost = (now - old for now, old in zip(stated, self.sums.last, strict=True))
-        self.sums.last = stated
+        before = self.sums.last if all(map(ge, stated, self.sums.last)) else self._last
+        prompt, output, read, written, cost = (now - old for now, old in zip(stated, before, strict=True))
+        self.sums.last = self._last = stated
         return Usage(int(prompt), int(output), int(read), int(written), cost_usd=dollars(cost))
 
     def _condensed(self, condensation: _Condensation, event: Event) -> None:
