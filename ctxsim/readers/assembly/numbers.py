@@ -146,11 +146,15 @@ def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count
 
 
 def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
-    """Return the sum of usage by name. A count that no usage of a name states stays None."""
+    """Return the sum of usage by name. A count that no usage of a name states stays None, and dollars that not all of
+    them state.
+    """
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for name, usage in usages:
         rows[name].append(msgspec.structs.astuple(usage))
-    return {name: Usage(*map(_sum, zip(*of_name, strict=True))) for name, of_name in rows.items()}
+    sums = {name: Usage(*map(_sum, zip(*of_name, strict=True))) for name, of_name in rows.items()}
+    paid = {name: all(Usage(*one).cost_usd is not None for one in of_name) for name, of_name in rows.items()}
+    return {name: usage if paid[name] else usage.costing(None) for name, usage in sums.items()}
 
 
 def _sum(counts: Sequence[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
+from ctxsim.errors import InputError
 from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
 from ctxsim.readers.assembly.assembly import Assembly
 from ctxsim.readers.assembly.blocks import text_of
@@ -59,7 +60,7 @@ class _UiMessage(msgspec.Struct):
     model: str = field(default="", name="modelInfo.modelId")
     provider: str = field(default="", name="modelInfo.providerId")
     # Of Roo: the request for a summary.
-    condensed_tokens: int | None = field(default=None, name="contextCondense.prevContextTokens")
+    condensed_tokens: Any = field(default=None, name="contextCondense.prevContextTokens")
     condensed_cost: Any = field(default=None, name="contextCondense.cost")
 
 
@@ -104,7 +105,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
     where = f"{folder / MESSAGES_FILE} message"
     messages = convert_all(json_file(folder / MESSAGES_FILE, list[Any]), _Message, where)
     responses = sum(m.role == "assistant" and not m.is_summary for m in messages)
-    requests, condensed = _requests_of(assembly, folder, responses, format == ROO)
+    requests, condensed, others = _requests_of(assembly, folder, responses, format == ROO)
     each = iter(requests if len(requests) == responses else ())
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
@@ -115,7 +116,7 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             whole = not message.is_truncation_marker
             if whole:
                 assembly.compacted(summary=[text_of(message.content)])
-                _paid(assembly, condensed[:1], summary=True)
+                _paid(assembly, condensed[:1], model, summary=True)
                 del condensed[:1]
             else:
                 assembly.shortening("recorded truncation")
@@ -137,13 +138,13 @@ def task_of(source: Source, folder: Path, format: str) -> Transcript:
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
             assembly.response(parts, usage, time_s(request.ts), request.model or model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
-    _paid(assembly, condensed)
-    if requests and len(requests) != responses:
+    _paid(assembly, [*others, *condensed], model)
+    if len(requests) != responses and (folder / UI_FILE).is_file():
         assembly.notes.append(
             f"usage only as a sum: {len(requests)} request(s) in {UI_FILE} for {responses} response(s)"
         )
-        stated = summed((request.model, usage) for request, usage in requests if usage)
-        assembly.totals(stated, time_s(requests[-1][0].ts))
+        stated = summed((request.model or model, usage) for request, usage in requests if usage)
+        assembly.totals(stated, time_s(requests[-1][0].ts) if requests else None)
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
     # The extension builds its system prompt anew for each request and doesn't store it.
@@ -158,13 +159,13 @@ def _ends_with_xml(text: str) -> bool:
 Requests = list[tuple[_UiMessage, Usage | None]]
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> tuple[Requests, Requests]:
-    """Return the user interface's record of each response, or of all if they can't be matched to the responses, and of
-    each summary. What else was paid for goes to the assembly.
+def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> tuple[Requests, Requests, Requests]:
+    """Return the user interface's record of each response, or of all if they can't be matched to the responses, of each
+    summary, and of what else was paid for.
     """
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
-        return [], []
+        return [], [], []
     requests: Requests = []
     others: Requests = []
     condensed: Requests = []
@@ -172,21 +173,27 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
         where = f"{folder / UI_FILE} message {number}"
         message = convert(value, _UiMessage, where)
         if message.say in (REQUEST, *SUMS):
-            told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
+            try:
+                told = convert(decoded(message.text or "{}"), _RequestLine, f"{where}: text of the request")
+            except InputError:
+                if message.say == REQUEST:
+                    raise
+                assembly.left_out[f"{message.say} in another form"] += 1
+                continue
             later = (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S
             usage = told.whole(later if roo else message.provider in COUNTS_ALL)
             (requests if message.say == REQUEST else others).append((message, usage))
-        elif message.condensed_tokens:
+        elif isinstance(message.condensed_tokens, int):
             condensed.append((message, Usage(message.condensed_tokens, cost_usd=dollars(message.condensed_cost))))
     if len(requests) > responses:
         # A request that failed before its first token was counted has no response.
         answered = [bool(usage and usage.output_tokens) for _, usage in requests]
         others += compress(requests, map(not_, answered))
         requests = list(compress(requests, answered))
-    _paid(assembly, others)
-    return requests, condensed
+    return requests, condensed, others
 
 
-def _paid(assembly: Assembly, requests: Requests, summary: bool = False) -> None:
+def _paid(assembly: Assembly, requests: Requests, model: str, summary: bool = False) -> None:
+    """Add requests without a response; `model` is that of those that name none."""
     for request, usage in requests:
-        assembly.beside(usage, time_s(request.ts), request.model, summary)
+        assembly.beside(usage, time_s(request.ts), request.model or model, summary)

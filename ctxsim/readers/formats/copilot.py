@@ -48,7 +48,7 @@ class _AssistantMessage(msgspec.Struct, rename="camel"):
     model: str | None = None
     # Chunks of a response share it.
     api_call_id: str | None = None
-    output_tokens: int | None = None
+    output_tokens: Any = None
 
 
 class _UserMessage(msgspec.Struct, rename="camel"):
@@ -141,7 +141,7 @@ class _Agent(Exchanges):
     def response(self, message: _AssistantMessage, written_s: float | None, usage: Usage | None) -> None:
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.close()
-            self.output += message.output_tokens or 0
+            self.output += message.output_tokens if isinstance(message.output_tokens, int) else 0
         if usage:
             self.announce(usage)
         self._api_call = message.api_call_id or ""
@@ -272,7 +272,7 @@ class _Session:
         for agent in agents if stated and not self._each_recorded else ():
             totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
             agent.assembly.totals(totals, when_s, None if goes_on else agent.began)
-        self._stated = requests, output
+        self._stated = (requests, output) if metrics else self._stated
         for agent in agents:
             agent.begin()
 

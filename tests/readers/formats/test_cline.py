@@ -146,6 +146,8 @@ def test_roo_states_the_model_in_its_requests(tmp_path: Path) -> None:
     assert [made.model for made in task(tmp_path, turns, shown, "roo-code").calls] == ["claude-opus-4.5"] * 2 + [
         "claude-haiku-4.5"
     ]
+    more = task(tmp_path, turns, [*shown, request(9, 9, 4000) | {"say": "api_req_deleted"}], "roo-code").beside
+    assert [made.model for made in more] == ["claude-haiku-4.5"], "that of the last request"
 
 
 @pytest.mark.parametrize(("format", "began", "tokens", "inputs"), [
@@ -230,6 +232,21 @@ def test_what_cannot_be_matched_is_billed_as_a_sum(tmp_path: Path) -> None:
     facts = facts_of(one)
     assert [(made.read, made.output, made.usd) for made in facts.beside[2:]] == [(140, 11, 0.75)] * 2
     assert facts.unrecorded == ()
+
+
+def test_dollars_of_a_sum_are_those_of_all_or_none(tmp_path: Path) -> None:
+    shown = [request(20, 5, FIRST_MS, cost=0.5), request(900, 5, SECOND_MS), request(40, 6, SECOND_MS, cost=0.25)]
+    assert beside(task(tmp_path, TURNS, shown))[0][2] == Usage(1_200, 16, 210, 30)
+    # Without any request the note is all.
+    assert task(tmp_path, TURNS, []).notes == (UNTOLD.format(0),)
+
+
+def test_what_has_another_form_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+    odd = {"ts": FIRST_MS, "type": "say", "say": "deleted_api_reqs", "text": "three"}
+    worse = {"ts": FIRST_MS, "type": "say", "say": "condense_context", "contextCondense": {"prevContextTokens": "many"}}
+    found = task(tmp_path, TURNS, [request(20, 5, FIRST_MS), odd, worse, request(30, 5, SECOND_MS)])
+    assert found.beside == () and [made.usage and made.usage.input_tokens for made in found.calls] == [100, 110]
+    assert found.notes == ("left out: 1 x deleted_api_reqs in another form",)
 
 
 @pytest.mark.parametrize("say", ["deleted_api_reqs", "api_req_deleted", "subagent_usage"])

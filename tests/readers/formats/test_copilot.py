@@ -235,6 +235,17 @@ def test_a_killed_run_has_no_usage(tmp_path: Path) -> None:
     assert len(facts_of(runs(tmp_path, (1, 300, 100, 0), None, (3, 900, 300, 0))).unrecorded) == 2
 
 
+def test_a_run_without_a_question_states_nothing(tmp_path: Path) -> None:
+    asked, resumed = event("user.message", content="Go."), event("session.resume")
+    quit_at_once = shutdown(0)
+    quit_at_once["data"]["modelMetrics"] = {}
+    found = one(
+        tmp_path, START, asked, answer("One.", outputTokens="?"), asked, answer("Two."), shutdown(2, inputTokens=500),
+        resumed, quit_at_once, resumed, asked, answer("Three."), shutdown(1, inputTokens=900),
+    )  # fmt: skip
+    assert totals(found) == [(500, 0, 4), (900, 4, 6)]
+
+
 def test_the_usage_of_one_request_is_within_a_later_total_that_holds_it(tmp_path: Path) -> None:
     apart, all_of_it = (runs(tmp_path, (1, 300, 100, 0), last) for last in ((2, 600, 200, 0), (3, 900, 300, 0)))
     assert (apart.calls[0].usage, totals(apart)) == (Usage(300, 100, 0), [(600, 2, 6)])
