@@ -106,7 +106,7 @@ def _lines(found: Forecasts) -> list[str]:
         lines.append(f"Not in the forecast: responses outside the conversations, which cost {beside:,.2f} USD so far.")
     held = [] if today.basis == "priors" else [one for one in found.tried_alike if one.level == 90]
     share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
-            "(--backtest shows them)" if held else ""  # fmt: skip
+            "(--backtest shows all)" if held else ""  # fmt: skip
     lines.append(f"From {many(today.seen, 'session(s)')}{share}.")
     if today.change is not None:
         since = found.recorded.started[today.change.at]

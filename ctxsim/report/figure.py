@@ -177,6 +177,14 @@ def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
     figure.get_layout_engine().set(rect=(0, 0, 1, (top - 0.04) / height))
 
 
+@contextmanager
+def _any_glyph() -> Iterator[None]:
+    """Names may hold characters that the font lacks; a box is drawn for them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        yield
+
+
 def _wrapped(text: str, inches: float, size: float, weight: str, letters: int) -> list[str]:
     """Return a text's lines, of at most `letters` characters, or of as many fewer as fit the width in this font."""
     from matplotlib.font_manager import FontProperties
@@ -185,7 +193,8 @@ def _wrapped(text: str, inches: float, size: float, weight: str, letters: int) -
     font = FontProperties(size=size, weight=weight)
 
     def wide(line: str) -> bool:
-        points: float = text_to_path.get_text_width_height_descent(line, font, False)[0]
+        with _any_glyph():
+            points: float = text_to_path.get_text_width_height_descent(line, font, False)[0]
         return points > 72 * inches
 
     lines = textwrap.wrap(text, letters, break_on_hyphens=False)
@@ -220,8 +229,6 @@ def save(figure: Any, path: Path) -> Path:
         _fit_paper(figure)
     # Left out: matplotlib's version in PNG and the date in SVG and PDF, so that equal figures are equal files.
     metadata = {{"png": "Software", "svg": "Date", "pdf": "CreationDate"}[form]: None}
-    with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
-        # Names may hold characters that the font lacks; a box is drawn for them.
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
+    with rc_context({"svg.hashsalt": "ctxsim"}), _any_glyph(), replacing(path) as temporary:
         figure.savefig(temporary, dpi=150, format=form, metadata=metadata)
     return path

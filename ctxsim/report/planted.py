@@ -1,5 +1,6 @@
 """Planted facts: what policies keep of them by age, or by round if they are looked for repeatedly, also as curves."""
 
+import math
 from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
@@ -116,14 +117,15 @@ def curves(one: Picture, path: Path) -> Path:
     for panel in flat[::3]:
         panel.set_ylabel("kept, %")
     legend_below(figure, flat[0])
-    as_good = [label for label in used if last[label] == last[best]]
+    as_good = [label for label in used if last[label] == last[best]] or [best]
     names = (
         f"{one.name(best)} still has"
         if len(as_good) == 1
         else f"{one.name(best)} and {len(as_good) - 1} more still have"
     )
     finding = f"{names} {last[best]:.0%} of all planted facts after the last round, the most of all"
-    about = f"{one.title}: kept, by kind and by when it was told; moved by up to {moved:.1g} points, to be told apart"
+    apart_by = f"; moved by up to {math.ceil(10 * moved) / 10:g} points, to be told apart" if moved else ""
+    about = f"{one.title}: kept, by kind and by when it was told{apart_by}"
     return finished(figure, path, finding, about, one.mark)
 
 

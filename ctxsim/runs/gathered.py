@@ -38,8 +38,9 @@ class Gathered:
         self._providers: dict[bytes, tuple[int, Provider]] = {}
         """Providers and their numbers, by JSON: most recordings have a provider of their own."""
         self._roots: dict[str, str] = {}
-        self._by_id: dict[str, str] = {}
         """Roots of sub-agents only: any other transcript is its own root."""
+        self._by_id: dict[str, str] = {}
+        """Transcripts by the id in their name."""
         self._foreign: tuple[str, bytes] = ("", b"")
         """Root and hashed words of the last transcript that belongs to another session than the newest one."""
         self._newest: tuple[str, bytes] = ("", b"")

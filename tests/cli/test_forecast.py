@@ -99,7 +99,7 @@ def test_a_range_this_far_ahead_is_called_wider() -> None:
 def test_forecasts_like_this_one_are_counted_at_the_widest_level() -> None:
     alike = [tried(20, 90, True), tried(20, 90, False), tried(20, 90, True), tried(20, 50, False)]
     assert _lines(forecasts(one(), tried_alike=alike))[2] == (
-        "From 40 sessions; 2 of 3 earlier forecasts like this one held (--backtest shows them)."
+        "From 40 sessions; 2 of 3 earlier forecasts like this one held (--backtest shows all)."
     )
     assert _lines(forecasts(one(), tried_alike=alike[3:]))[2] == "From 40 sessions."
 

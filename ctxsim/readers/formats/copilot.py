@@ -269,9 +269,11 @@ class _Session:
         written = sum(agent.output for agent in agents)
         before = self._stated
         goes_on = before is not None and requests >= before[0] + calls and output >= before[1] + written
+        # After runs that were killed, the first total may hold these too.
+        of_all = before is None and requests >= sum(agent.assembly.calls for agent in agents)
         for agent in agents if stated and not self._each_recorded else ():
             totals = stated if agent is self.main else dict.fromkeys(stated, Usage(0))
-            agent.assembly.totals(totals, when_s, None if goes_on else agent.began)
+            agent.assembly.totals(totals, when_s, None if goes_on else 0 if of_all else agent.began)
         self._stated = (requests, output) if metrics else self._stated
         for agent in agents:
             agent.begin()

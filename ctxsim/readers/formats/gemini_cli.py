@@ -85,7 +85,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     conversation = _Conversation(assembly)
     for place in recording.messages.values():
         conversation.add(place)
-    for place in recording.taken_back:
+    for place in recording.taken_back.values():
         conversation.paid(place)
     yield conversation.transcript()
 
@@ -106,7 +106,7 @@ class _Recording(msgspec.Struct):
     left_out: Frequencies[str]
     header: dict[str, Any] = {}
     messages: dict[str, _Place] = {}
-    taken_back: list[_Place] = []
+    taken_back: dict[str, _Place] = {}
     _gone: set[str] = set()
     _rewritten: dict[str, list[str]] = {}
 
@@ -117,11 +117,12 @@ class _Recording(msgspec.Struct):
         elif has(value, **{"$rewindTo": str}):
             # The user went back to before this message: all from it on are no longer sent.
             ids, target = list(self.messages), value["$rewindTo"]
-            gone = map(self.messages.pop, ids[ids.index(target) if target in self.messages else 0 :])
-            self.taken_back += (place for place in gone if not place.mark)
+            gone = ids[ids.index(target) if target in self.messages else 0 :]
+            self.taken_back |= {key: place for key in gone if not (place := self.messages.pop(key)).mark}
         elif has(value, id=str):
             self.messages[value["id"]] = _Place(where, value)
             self._rewritten.pop(value["id"], None)
+            self.taken_back.pop(value["id"], None)
         elif has(value, **{"$set": dict}):
             self._update(value["$set"], where)
         elif "sessionId" in value:

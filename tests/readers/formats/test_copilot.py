@@ -230,6 +230,9 @@ def test_more_requests_than_responses_do_not_make_a_total_of_all_runs(tmp_path: 
 
 
 def test_a_killed_run_has_no_usage(tmp_path: Path) -> None:
+    # A total of three requests is of both runs.
+    whole = runs(tmp_path, None, (3, 500, 300, 0))
+    assert totals(whole) == [(500, 0, 6)] and not facts_of(whole).unrecorded
     killed = runs(tmp_path, None, (2, 500, 200, 0))
     assert totals(killed) == [(500, 2, 6)] and len(facts_of(killed).unrecorded) == 1
     assert len(facts_of(runs(tmp_path, (1, 300, 100, 0), None, (3, 900, 300, 0))).unrecorded) == 2

@@ -159,13 +159,14 @@ def test_what_the_user_took_back_is_left_out(tmp_path: Path) -> None:
         message(2, "gemini", "One."),
         message(3, "user", "Wrong."),
         message(4, "gemini", "Two.", tokens=tokens(1000), timestamp="2026-01-05T09:00:00Z", model="gemini-3"),
+        message(6, "gemini", "Three.", tokens=tokens(2000)),
         {"$rewindTo": "m3"},
         message(5, "user", "Right."),
         message(6, "gemini", "Three."),
     )
     assert [text for _, text in said(read_back)] == ["Go.", "One.", "Right.", "Three."]
     assert read_back.notes == ("left out: 2 x message taken back",)
-    # It was paid for all the same.
+    # It was paid for all the same; what is written again is there.
     [lost] = read_back.beside
     assert (lost.usage and lost.usage.input_tokens, lost.time_s, lost.model) == (1000, 1_767_603_600.0, "gemini-3")
     # Back to an unknown message is back to the start.

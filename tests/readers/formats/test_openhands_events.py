@@ -127,6 +127,16 @@ def test_a_delegate_counts_on_or_anew(told: tuple[float, ...], usd: list[list[fl
     assert [[call.usage and call.usage.cost_usd for call in one.calls] for one in found] == usd
 
 
+def test_a_delegate_of_an_agent_without_sums_has_its_own(tmp_path: Path) -> None:
+    asks = action(2, "c1", response("r1", "c1")) | {"action": "delegate", "args": {"inputs": {"task": "x"}}}
+    sums = [{"llm_metrics": {"accumulated_cost": usd}} for usd in (0.25, 0.125)]
+    found = transcripts(tmp_path, [
+        user(1, "Go."), asks, action(3, "c2", response("r2", "c2")) | sums[0], ran(4, 3, "c2", "a"),
+        ran(5, 2, "c1", "found") | {"observation": "delegate"}, action(6, "c3", response("r3", "c3")) | sums[1],
+    ])  # fmt: skip
+    assert [[call.usage and call.usage.cost_usd for call in one.calls] for one in found] == [[None, 0.125], [0.25]]
+
+
 def test_a_delegates_first_usage_tells_that_its_sums_start_at_0(tmp_path: Path) -> None:
     def sums(usd: float, prompt: int) -> dict[str, Any]:
         return {"llm_metrics": {"accumulated_cost": usd, "accumulated_token_usage": {"prompt_tokens": prompt}}}

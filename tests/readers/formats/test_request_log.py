@@ -56,6 +56,17 @@ def test_chat_completions_that_grow_are_one_transcript(tmp_path: Path) -> None:
     assert transcript.notes == ()
 
 
+def test_a_request_that_is_there_again_counts_once(tmp_path: Path) -> None:
+    first, second = chat(FIRST, call("c1"), 100), chat(SECOND, {"role": "assistant", "content": "Done."}, 130)
+    # One that is asked again at another time, or answered otherwise, was paid for twice.
+    later = chat(FIRST, call("c1"), 100, timestamp="2023-11-14T23:00:00Z")
+    (transcript,) = transcripts(tmp_path, first, first, second, second)
+    assert [call.usage for call in transcript.calls] == [Usage(100, 2), Usage(130, 2)] and transcript.beside == ()
+    assert transcript.notes == ("2 request(s) that are there again left out",)
+    usages = [one.usage for made in transcripts(tmp_path, first, later, second) for one in (*made.calls, *made.beside)]
+    assert sorted(one.input_tokens for one in usages if one) == [100, 100, 130]
+
+
 def test_the_newest_request_may_stand_first(tmp_path: Path) -> None:
     pairs = [
         chat(FIRST, call("c1"), 100, timestamp=1_700_000_001),

@@ -25,6 +25,7 @@ MOST_JOINED = 4_000_000
 MOST_RETRIES = 3
 """How often SWE-agent asks again for a response in the right form (`max_requeries` of its agent)."""
 
+AGAIN = "request(s) that are there again left out"
 ONLY_REPEATED = "response(s) known only from a later request: without usage and time"
 REWRITTEN = "response(s) kept in the form in which the next request repeats them"
 ABANDONED = "response(s) from which no later request went on left out (retried or rewound)"
@@ -101,11 +102,18 @@ def transcripts(
     said: dict[Said, Said] = {}
     logs: list[Logged] = []
     named: dict[tuple[str, str], Logged] = {}
-    joined = 0
+    met: set[tuple[object, ...]] = set()
+    joined = again = 0
     for logged in records:
         # Each request repeats others: equal messages are held once.
         logged.request.said = [said.setdefault(one, one) for one in logged.request.said]
-        logs.append(logged)
+        mark = (logged.time_s, logged.usage, logged.reply, hash((*map(id, logged.request.said),)))
+        if logged.time_s is None or mark not in met:
+            logs.append(logged)
+        else:
+            again += 1
+        met.add(mark)
+    notes = [*notes, *[f"{again} {AGAIN}"] * bool(again)]
     if logs and (logs[0].time_s or 0) > (logs[-1].time_s or math.inf):
         logs.reverse()
     for logged in logs:

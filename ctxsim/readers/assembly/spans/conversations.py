@@ -34,8 +34,8 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     by_id: dict[tuple[str, str], Span] = {}
     for number, span in enumerate(spans):
         known = by_id.setdefault((span.trace, span.id or f"#{number}"), span)
-        if _filled(span) > _filled(known):
-            by_id[span.trace, span.id] = span
+        if _filled(span) >= _filled(known):
+            by_id[span.trace, span.id or f"#{number}"] = span
     counts = Frequencies({REPEATED: len(spans) - len(by_id)})
     pools: dict[str, list[tuple[Span, Logged]]] = {}
     read: dict[int, Logged | None] = {}
@@ -70,7 +70,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
 
 
 def _filled(span: Span) -> int:
-    """The number of attributes that say something: of a span that is there twice, the fuller one counts."""
+    """The number of attributes that say something: of a span that is there twice the fuller counts, or the later."""
     return sum(value not in (None, "") for value in span.attributes.values())
 
 

@@ -125,7 +125,8 @@ class Agent(msgspec.Struct):
             # Its sums go on from those of the agent above, or in older versions start at 0, as the first usage tells.
             used = event.response.usage if event.response else None
             alone = used is not None and used.prompt_tokens == event.prompt
-            self.sums = self.above if all(map(ge, stated, self.above.last)) and not alone else self.sums
+            begun = any(self.above.last) and all(map(ge, stated, self.above.last))
+            self.sums = self.above if begun and not alone else self.sums
             self.above = None
         before = self.sums.last if all(map(ge, stated, self.sums.last)) else self._last
         prompt, output, read, written, cost = (now - old for now, old in zip(stated, before, strict=True))
