@@ -126,7 +126,9 @@ def by_agent(found: Sequence[Source], paths: Sequence[str]) -> dict[str, list[So
         for agent in filter(None, map(agent_of, formats_of([one]))):
             each.setdefault(agent, []).append(one)
     if not each and (names := others(found, each)):
-        raise CtxsimError(f"ctxsim can replay no setting of {' and '.join(names)}; for what policies do: ctxsim bench")
+        raise CtxsimError(
+            f"ctxsim can't replay any setting of {' and '.join(names)}; for what policies do: ctxsim bench"
+        )
     if not each:
         refused = next((one.refused for one in found if one.refused is not None), None)
         why = f" ({refused})" if refused else ""

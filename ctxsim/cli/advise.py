@@ -104,7 +104,7 @@ def command(
             if agent.prediction is not None:
                 keep(agent.prediction, time.time(), paths)
     for name, recordings in found.unadvised.items():
-        tell(f"no advice on {many(recordings, 'recording(s)')} of {name}: ctxsim can replay no setting of it")
+        tell(f"no advice on {many(recordings, 'recording(s)')} of {name}: ctxsim can't replay any setting of it")
     if out is not None:
         from ctxsim.report.page import write_page
 

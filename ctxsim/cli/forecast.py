@@ -39,7 +39,7 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "call(s)", "compactions": "c
 @options.flag("--backtest", "Say how often earlier forecasts from the sessions under PATHS would have held.", "tried")
 @options.form
 @options.out(
-    "Write a picture to this file: the dollars so far, added up, and the forecast of what comes, as it is set. With "
+    "Write a picture to this file: the dollars so far, added up, and the forecast under today's settings. With "
     "--backtest, the picture shows how often the ranges held."
 )
 @options.jobs("The results stay")
@@ -73,7 +73,7 @@ def command(
         else:
             # The headline and its basis; the second line, with the other amounts, is left out.
             answer, _, *ground = _lines(found)
-            ground += ["The picture is of the sessions as they are."] if len(found.all) > 1 else []
+            ground += ["The picture shows the forecast without a change."] if len(found.all) > 1 else []
             written = plot_forecast(out, found.recorded, found.today, answer, " ".join(ground))
         tell_written([written], form)
     if tell_what_was_left_out(found.run.info):

@@ -21,7 +21,7 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _Named(click.Path):
-    """A path that isn't empty, as that of a variable that isn't set: pathlib takes it for the current folder."""
+    """A path that must not be empty: an unset variable gives '', which pathlib takes for the current folder."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if value == "":

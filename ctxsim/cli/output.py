@@ -33,8 +33,8 @@ def tell(text: str) -> None:
 
 
 def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
-    """Print what was left out, of many the first, and the errors, each text once. Exit with status 1 if there is an
-    error, else with 0.
+    """Print the first notes on what was left out, and all errors, each once. Exit with status 1 if there is an error,
+    else with 0.
     """
     texts = list(dict.fromkeys(left_out))
     shown = len(texts) if loudness() == "verbose" else NOTES_SHOWN

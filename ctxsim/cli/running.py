@@ -86,7 +86,7 @@ def _made(make: Made, what: str | tuple[str, ...], name: str, folder: Path, said
     given = fields(said) | {"out": folder}
     with stage("replayed"), _interruptible() as stopped, progress(name) as course:
         try:
-            # By its name alone it would be a file or folder of that name, if there is one.
+            # Opened here, as a file or folder of that name would take precedence.
             inputs = load_scenario(what) if isinstance(what, str) and is_scenario(what) else what
             return make(inputs, watch=Watch(course.finished, course.within, stopped), **given)
         except Stopped:

@@ -140,8 +140,8 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
 
 
 def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
-    """Return names for people. A path is shortened to its shortest end of two or more parts that no other path has, or
-    to its last part if that is too long.
+    """Return names for people. A path is shortened to its shortest end of two or more parts that no other path has; if
+    this end is too long, to its last part.
     """
     if by == "agent":
         return {name: name_of(name) for name in names}

@@ -21,7 +21,7 @@ CHOSEN = "named first in the answer"
 
 def meaning(chosen: str) -> str:
     """Return what the mark of the chosen policy means: an answer that says to change nothing doesn't name keep-all."""
-    return "as it is" if is_nothing(chosen) else CHOSEN
+    return "no change" if is_nothing(chosen) else CHOSEN
 
 
 def title_of(run: Run) -> str:

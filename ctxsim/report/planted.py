@@ -124,7 +124,7 @@ def curves(one: Picture, path: Path) -> Path:
         else f"{one.name(best)} and {len(as_good) - 1} more still have"
     )
     finding = f"{names} {last[best]:.0%} of all planted facts after the last round, the most of all"
-    apart_by = f"; moved by up to {math.ceil(10 * moved) / 10:g} points, to be told apart" if moved else ""
+    apart_by = f"; curves are shifted by up to {math.ceil(10 * moved) / 10:g} points" if moved else ""
     about = f"{one.title}: kept, by kind and by when it was told{apart_by}"
     return finished(figure, path, finding, about, one.mark)
 

@@ -31,7 +31,7 @@ from ctxsim.simulator.replay.guard import MOMENTS
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 
 CODE = "code"
-"""The file beside the answers with the user's own code: a class that this process has registered is known there."""
+"""The file beside the answers with the user's own code: so the child knows classes that this process registered."""
 
 WHOLE_S = 600.0
 """Seconds that a whole check may take; a single call of a policy has a limit of its own."""
@@ -140,7 +140,7 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
     ]
     if split:
         findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")
-    # A replay that breaks the contract isn't counted; the requests of the others alone prove no "yes".
+    # Replays that break the contract aren't counted; the others can't prove that a policy only appends.
     append_only = "" if broken and not edited else _append_only(spec.server_side, edited, calls)
     return Checked(broken, findings, digest.hexdigest(), append_only)
 

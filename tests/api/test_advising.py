@@ -171,7 +171,7 @@ def test_agents_without_a_setting_are_counted(logs: Path, tmp_path: Path) -> Non
     (tmp_path / "a.traj.json").write_text(json.dumps(log))
     found = ctxsim.advise([tmp_path / "a.traj.json", logs / "chat-1.json", logs / "rollout-1.jsonl"])
     assert found.unadvised == {"mini-SWE-agent": 1} and [one.agent for one in found] == ["codex"]
-    with pytest.raises(CtxsimError, match=r"^ctxsim can replay no setting of mini-SWE-agent; for what policies do"):
+    with pytest.raises(CtxsimError, match=r"^ctxsim can't replay any setting of mini-SWE-agent; for what policies do"):
         ctxsim.advise(tmp_path / "a.traj.json")
 
 

@@ -54,7 +54,7 @@ def advised(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_recordings_of_agents_without_a_setting_are_told(advised: dict[str, Any], tmp_path: Path) -> None:
     advised["unadvised"]["mini-SWE-agent"] = 2
-    said = "ctxsim: no advice on 2 recordings of mini-SWE-agent: ctxsim can replay no setting of it\n"
+    said = "ctxsim: no advice on 2 recordings of mini-SWE-agent: ctxsim can't replay any setting of it\n"
     assert ctxsim("advise", "logs", cwd=tmp_path).stderr == said
 
 

@@ -216,6 +216,7 @@ def test_what_anthropic_writes_for_an_hour(kept: dict[str, int] | None, long: in
     # its own size tells.
     ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15}, Usage(9, 6)),
     ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}, Usage(9, 2)),
+    ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 16, "cache_read_input_tokens": 4}, Usage(9, 2, 4)),
     ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 15, "cache_read_input_tokens": 4}, Usage(13, 2, 4)),
     ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, "cache_read_input_tokens": 4}, Usage(7, 2, 4)),
     ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 12, "cache_read_input_tokens": 4,

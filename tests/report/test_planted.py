@@ -86,10 +86,10 @@ def test_many_curves_stay_within_their_panel(drawn: list[Any]) -> None:
     # Five points in all, an eighth between neighbours.
     assert (heights[0], heights[1], heights[-1]) == pytest.approx((100 - 39 / 16, 100 - 37 / 16, 100 + 39 / 16))
     assert drawn[0].texts[0].get_text().startswith("p00 and 39 more still have 100%")
-    assert "moved by up to 2.5 points" in " ".join(drawn[0].texts[1].get_text().split())
+    assert "shifted by up to 2.5 points" in " ".join(drawn[0].texts[1].get_text().split())
     one.labels = labels[:1]
     planted.curves(one, Path("x.png"))
-    assert "moved" not in drawn[1].texts[1].get_text()
+    assert "shifted" not in drawn[1].texts[1].get_text()
 
 
 @pytest.mark.parametrize(("bounds", "apart", "best"), [("", (-0.3, 0.3), "A still has 100%"),
@@ -102,7 +102,7 @@ def test_curves_of_each_kind_and_part(bounds: str, apart: tuple[float, float], b
     )  # fmt: skip
     assert planted.curves(one, Path("x.png")) == Path("x.png")
     assert drawn[0].texts[0].get_text().startswith(best) and drawn[0].texts[1].get_text().endswith("; ▶: advised")
-    assert "moved by up to 0.3 points, to be told apart" in " ".join(drawn[0].texts[1].get_text().split())
+    assert "curves are shifted by up to 0.3 points" in " ".join(drawn[0].texts[1].get_text().split())
     # Both are grey.
     assert [line.get_linestyle() for line in drawn[0].axes[0].lines] == ["-", "--"]
     panels = drawn[0].axes[:4]

@@ -80,7 +80,7 @@ def test_a_bound_that_fails_is_red_and_no_longer_dashed() -> None:
         "of what; red: fails, × at the first call that would be refused, pale after it",
     ]
     assert grown(calls_of({"a": [5]}), "a").texts[1].get_text() == f"of what; ▶: {CHOSEN}"
-    assert grown(calls_of({"keep-all": [5]}), "keep-all").texts[1].get_text() == "of what; ▶: as it is"
+    assert grown(calls_of({"keep-all": [5]}), "keep-all").texts[1].get_text() == "of what; ▶: no change"
     assert grown(calls_of({"a": [5]}), "not drawn").texts[1].get_text() == "of what"
 
 

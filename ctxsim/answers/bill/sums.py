@@ -148,7 +148,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     """Return the bill of the last `days` up to the newest response, None for all. Responses without a time are kept."""
     found = list(sessions)
     # A parent's file may have been moved or compressed since its sub-agent began, or lie elsewhere.
-    names, by_id = {one.name for one in found}, {session_id(one.name): one.name for one in found}
+    names, by_id = {one.name for one in found}, {session_id(one.name): one.name for one in reversed(found)}
     for at, one in enumerate(found):
         if one.parent not in names:
             found[at] = msgspec.structs.replace(one, parent=by_id.get(session_id(one.parent), one.parent))

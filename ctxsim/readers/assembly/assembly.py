@@ -130,8 +130,8 @@ class Assembly:
             self._beside.append(Call(at, at, usage, time_s, model, comparable=False))
 
     def totals(self, stated: Mapping[str, Usage], time_s: float | None, since: int | None = None) -> None:
-        """Add what a log states of its requests to each model, also of those of sub-agents: of all so far, in place of
-        what it stated of any before, or of those after the last totals and not before item `since`.
+        """Add a log's totals by model, those of sub-agents included. Without `since` they replace all usage recorded
+        before; else they are of what follows the last totals and item `since`.
         """
         if since is None:
             self._calls = [msgspec.structs.replace(one, usage=None) for one in self._calls]

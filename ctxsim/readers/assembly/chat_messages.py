@@ -136,7 +136,7 @@ class Details(msgspec.Struct):
 
 
 def paid(cost: Any, own_key: Any, details: Any) -> float | None:
-    """Return the dollars of a call by OpenRouter: with the user's own key, `cost` is its fee alone. Source:
+    """Return the dollars of a call by OpenRouter: with the user's own key, `cost` is OpenRouter's fee alone. Source:
     https://openrouter.ai/docs/use-cases/usage-accounting.
     """
     upstream = dollars(under(details, "upstream_inference_cost")) if own_key is True else None
@@ -144,7 +144,7 @@ def paid(cost: Any, own_key: Any, details: Any) -> float | None:
 
 
 class ChatUsage(msgspec.Struct):
-    """Usage of a chat completion; `prompt_tokens` is the whole prompt, also for Anthropic's models behind LiteLLM."""
+    """Usage of a chat completion; `prompt_tokens` is mostly the whole prompt, also for Anthropic's models by LiteLLM."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -181,7 +181,7 @@ class ChatUsage(msgspec.Struct):
         if 0 <= whole < cached or (rest > 0 and rest in (read, written, cached)):
             # Some proxies leave cached tokens out of the prompt.
             whole += rest if rest in (read, written, cached) else cached
-        elif made is not None and not reasoning and rest > 0:
+        elif made is not None and not reasoning and not cached and rest > 0:
             # Gemini's thoughts may be in the total alone.
             made += rest
         kept = prompt.cache_creation_token_details

@@ -37,7 +37,7 @@ https://github.com/cline/cline.
 REQUEST = "api_req_started"
 
 SUMS = ("deleted_api_reqs", "api_req_deleted", "subagent_usage")
-"""What sums up requests without a response here: those that a restored checkpoint removed, and sub-agents'. Sources:
+"""Records that each sum up requests whose responses aren't here: removed by a checkpoint, or sub-agents'. Sources:
 src/shared/getApiMetrics.ts of https://github.com/cline/cline, src/core/checkpoints/index.ts of Roo Code.
 """
 

@@ -264,7 +264,7 @@ class _Session:
                 stated[model] = whole
         for agent in agents:
             agent.close()
-        # A resumed session counts anew; in newer versions it goes on, and counts at least what the run has.
+        # Old versions count from 0 after a resume; newer ones count on, so totals are at least the last and this run's.
         calls = sum(agent.assembly.calls - agent.calls_before for agent in agents)
         written = sum(agent.output for agent in agents)
         before = self._stated

@@ -126,7 +126,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _last_states(records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
     """Yield the last of successive states of a conversation, each of which begins with the messages of the one before,
-    and the number of those before it. Messages without ids may be alike by chance.
+    and the number of those before it. States with messages without ids are kept: they may be alike by chance.
     """
     last, earlier = None, 0
     for record in records:
@@ -159,7 +159,7 @@ def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterato
     met: set[tuple[str, str]] = set()
     for place, trace, run in _flat(values, where, None):
         if (trace, run.id) in met:
-            skipped["run that is there again"] += 1
+            skipped["repeated run"] += 1
         elif run.run_type != "llm":
             skipped[f"{run.run_type} run"] += 1
         elif logged := _logged(run, place, skipped):

@@ -185,7 +185,7 @@ def test_a_run_that_is_there_again_counts_once(tmp_path: Path) -> None:
     inner = run("r1", found[:2], found[2], "01")
     again = run("r0", found[:2], None, "00", child_runs=[inner], run_type="chain")
     (transcript,) = all_of(tmp_path, [again, inner, inner])
-    assert len(transcript.calls) == 1 and any("2 x run that is there again" in note for note in transcript.notes)
+    assert len(transcript.calls) == 1 and any("2 x repeated run" in note for note in transcript.notes)
     # It was first exported while it ran.
     (transcript,) = all_of(tmp_path, [inner | {"outputs": None}, inner])
     assert len(transcript.calls) == 1

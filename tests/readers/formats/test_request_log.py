@@ -62,7 +62,7 @@ def test_a_request_that_is_there_again_counts_once(tmp_path: Path) -> None:
     later = chat(FIRST, call("c1"), 100, timestamp="2023-11-14T23:00:00Z")
     (transcript,) = transcripts(tmp_path, first, first, second, second)
     assert [call.usage for call in transcript.calls] == [Usage(100, 2), Usage(130, 2)] and transcript.beside == ()
-    assert transcript.notes == ("2 request(s) that are there again left out",)
+    assert transcript.notes == ("2 repeated request(s) left out",)
     usages = [one.usage for made in transcripts(tmp_path, first, later, second) for one in (*made.calls, *made.beside)]
     assert sorted(one.input_tokens for one in usages if one) == [100, 100, 130]
 

@@ -25,7 +25,7 @@ MOST_JOINED = 4_000_000
 MOST_RETRIES = 3
 """How often SWE-agent asks again for a response in the right form (`max_requeries` of its agent)."""
 
-AGAIN = "request(s) that are there again left out"
+AGAIN = "repeated request(s) left out"
 ONLY_REPEATED = "response(s) known only from a later request: without usage and time"
 REWRITTEN = "response(s) kept in the form in which the next request repeats them"
 ABANDONED = "response(s) from which no later request went on left out (retried or rewound)"

@@ -19,7 +19,7 @@ _OPERATIONS = {
 _REDACTED = ("__REDACTED__", "[Scrubbed due to", "[REDACTED]")
 
 OTHER = "span(s) that are no request to a model left out"
-REPEATED = "span(s) that are there again left out"
+REPEATED = "repeated span(s) left out"
 INSIDE = "span(s) inside another span of the same request left out"
 SILENT = "request(s) without recorded content left out: capture of messages is off, or no response came"
 CUT = "attribute(s) of messages that are cut, no complete JSON: their requests left out"
@@ -70,7 +70,7 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
 
 
 def _filled(span: Span) -> int:
-    """The number of attributes that say something: of a span that is there twice the fuller counts, or the later."""
+    """The number of attributes with a value: of a repeated span the fuller record counts, of equal ones the last."""
     return sum(value not in (None, "") for value in span.attributes.values())
 
 
