@@ -144,7 +144,7 @@ def paid(cost: Any, own_key: Any, details: Any) -> float | None:
 
 
 class ChatUsage(msgspec.Struct):
-    """Usage of a chat completion; `prompt_tokens` is mostly the whole prompt, also for Anthropic's models by LiteLLM."""
+    """Usage of a chat completion; `prompt_tokens` is mostly the whole prompt, as for Anthropic's models by LiteLLM."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
