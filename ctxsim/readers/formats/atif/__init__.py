@@ -178,71 +178,70 @@ def _nested(name: str, where: str, value: Any, parent: str | None) -> Iterator[t
 def _one(found: tuple[str, str, Any, str | None]) -> Transcript:
     name, where, value, parent = found
     trajectory = convert(value, Trajectory, where)
-    reading = _Reading(Assembly(name, NAME, parent), trajectory.model_name or "")
+    assembly = Assembly(name, NAME, parent)
+    reading = _Reading(assembly, trajectory.model_name or "")
     for number, value in enumerate(trajectory.steps, 1):
         reading.step(convert(value, Step, f"{where} step {number}"), f"{where} step {number}")
-    assembly = reading.assembly
     stated = under(trajectory.agent, "extra", OURS, "tools")
-    tools = stated if isinstance(stated, list) else trajectory.tool_definitions or []
-    assembly.tools += map(compact_json, tools)
+    assembly.tools += map(compact_json, stated if isinstance(stated, list) else trajectory.tool_definitions or [])
     assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if after := trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {after}, a trajectory of its own")
-    return _completed(assembly.finished(), reading, trajectory, where)
+    return _completed(_named(assembly.finished(), reading.ids), trajectory, where)
 
 
 class _Reading(msgspec.Struct):
-    """The part of a trajectory that has been read; `ids` are call ids that ATIF could not hold, by place."""
+    """The part of a trajectory that has been read; `ids` are those that ATIF could not hold, one for each tool call."""
 
     assembly: Assembly
     model: str
-    ids: dict[int, str] = {}
+    ids: list[str | None] = []
 
     def step(self, step: Step, where: str) -> None:
         held = convert(ours(step.extra), OfStep, f"{where} extra")
         if step.source == "agent" and step.llm_call_count != 0:
             self._response(step, held, where)
-            return
-        if under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
+        elif under(step.extra, "context_management", "type") == BOUNDARY["type"] and self.assembly.calls:
             self.assembly.compacted()
-            self._results(step, where)
-            return
-        parts = _said(step.message, held)
-        if step.source == "system" and not self.assembly.calls:
-            self.assembly.system += [part.text for part in parts]
+        elif step.source == "system" and not self.assembly.calls:
+            self.assembly.system += [part.text for part in _said(step.message, held)]
         else:
             kept = "kept as user texts"
             self.assembly.counts[f"system step(s) in mid-conversation {kept}"] += step.source == "system"
             self.assembly.counts[f"step(s) that no model made (`llm_call_count` 0): {kept}"] += step.source == "agent"
-            self.assembly.user(*parts)
+            self.assembly.user(*_said(step.message, held))
         self._results(step, where)
 
     def _response(self, step: Step, held: OfStep, where: str) -> None:
-        several = (step.llm_call_count or 1) > 1
+        several, copied = (step.llm_call_count or 1) > 1, bool(step.is_copied_context)
         usage = None
-        if step.prompt_tokens is not None and not several and not step.is_copied_context:
+        if step.prompt_tokens is not None and not several and not copied:
             more = (step.written, step.reasoning, step.written_long, step.begun)
             written, reasoning, long, begun = (one if isinstance(one, int) else None for one in more)
             counts = (step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
             usage = Usage(*counts, dollars(step.cost_usd), long, begun)
         self.assembly.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
-        copied = "copied from an earlier trajectory: their calls were made there, without usage here"
-        self.assembly.counts[f"step(s) {copied}"] += bool(step.is_copied_context)
-        parts = _parts(step, held, where)
+        before = "copied from an earlier trajectory: their calls were made there, without usage here"
+        self.assembly.counts[f"step(s) {before}"] += copied
         time = held.time_s if held.time_s is not None else time_s(step.timestamp)
-        comparable = held.comparable and not step.is_copied_context and not several
+        comparable = held.comparable and not copied and not several
         self.assembly.window = held.window
         head = None if held.system is None else Head(held.system, held.tools or (), hidden=held.hidden)
+        parts = self._parts(step, held, where)
         self.assembly.response(parts, usage, time, step.model_name or self.model, comparable, head, held.held)
-        # Places are known only now: user messages that waited for results come before the response.
-        start = len(self.assembly.items) - len(parts)
-        calls = iter(step.tool_calls or [])
-        for place in range(start, start + len(parts)):
-            if self.assembly.items[place].kind == "tool_call":
-                named = convert(ours(next(calls).extra), OfCall, f"{where} extra").id
-                if named is not None:
-                    self.ids[place] = named
-        self._results(step, where)
+
+    def _parts(self, step: Step, held: OfStep, where: str) -> list[Part]:
+        calls = []
+        for call in step.tool_calls or []:
+            exact = convert(ours(call.extra), OfCall, f"{where} extra")
+            self.ids.append(exact.id)
+            arguments = compact_json(call.arguments) if exact.text is None else exact.text
+            calls.append(Part("tool_call", arguments, call.function_name, call.tool_call_id or ""))
+        parts = _in_order(step, held, calls)
+        for at, kind, tokens in held.media:
+            if at < len(parts):
+                parts[at] = msgspec.structs.replace(parts[at], media=(*parts[at].media, Media(kind, tokens)))
+        return parts
 
     def _results(self, step: Step, where: str) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
@@ -274,27 +273,10 @@ def _said(message: Any, held: OfStep) -> list[Part]:
     return [part for part in parts if part.text or part.media or isinstance(message, list)]
 
 
-def _parts(step: Step, held: OfStep, where: str) -> list[Part]:
-    text = text_of(step.message)
-    calls = []
-    for call in step.tool_calls or []:
-        exact = convert(ours(call.extra), OfCall, f"{where} extra").text
-        arguments = exact if exact is not None else compact_json(call.arguments)
-        calls.append(Part("tool_call", arguments, call.function_name, call.tool_call_id or ""))
-    parts = _in_order(step, held, text, calls)
-    for at, kind, tokens in held.media:
-        if at < len(parts):
-            parts[at] = msgspec.structs.replace(parts[at], media=(*parts[at].media, Media(kind, tokens)))
-    return parts
-
-
-def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Part]:
-    if not held.parts:
-        reasoning = [Part("reasoning", step.reasoning_content)] if step.reasoning_content else []
-        return [*reasoning, *([Part("assistant", text)] if text else []), *calls]
-    rest, waiting = {"assistant": text, "reasoning": step.reasoning_content or ""}, iter(calls)
+def _in_order(step: Step, held: OfStep, calls: list[Part]) -> list[Part]:
+    rest, waiting = {"reasoning": step.reasoning_content or "", "assistant": text_of(step.message)}, iter(calls)
     parts: list[Part] = []
-    for kind, length in held.parts:
+    for kind, length in held.parts or [(kind, len(text)) for kind, text in rest.items() if text]:
         match kind:
             case "tool_call":
                 parts += islice(waiting, 1)
@@ -304,14 +286,19 @@ def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Pa
     return [*parts, *waiting]
 
 
-def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:
-    """Return a transcript with the data that ctxsim wrote beside the steps; left out if it no longer fits them."""
+def _named(transcript: Transcript, ids: list[str | None]) -> Transcript:
+    """Return a transcript whose tool calls, and their results, have these ids, or the recorded one for None."""
+    calls = [item.place for item in transcript.items if item.kind == "tool_call"]
+    named: dict[int | None, str | None] = dict(zip(calls, ids, strict=True))
     items = []
     for item in transcript.items:
-        place = item.place if item.kind == "tool_call" else item.answers
-        named = place is not None and reading.ids.get(place)
-        items.append(msgspec.structs.replace(item, call_id=named) if isinstance(named, str) else item)
-    made = msgspec.structs.replace(transcript, items=tuple(items))
+        call_id = named.get(item.place if item.kind == "tool_call" else item.answers)
+        items.append(item if call_id is None else msgspec.structs.replace(item, call_id=call_id))
+    return msgspec.structs.replace(transcript, items=tuple(items))
+
+
+def _completed(made: Transcript, trajectory: Trajectory, where: str) -> Transcript:
+    """Return a transcript with the data that ctxsim wrote beside the steps; left out if it no longer fits them."""
     if not ours(trajectory.extra):
         return made
     held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")

@@ -125,15 +125,13 @@ def _steps(transcript: Transcript, model: str) -> Iterator[Json]:
         yield {"source": "system", "message": transcript.head.system}
     items, end = transcript.items, 0
     boundaries = {compaction.call for compaction in transcript.compactions}
-    for number, call in enumerate(transcript.calls, 1):
-        yield from _user_steps(items[end : call.start])
+    for number, call in enumerate([*transcript.calls, None], 1):
+        yield from _user_steps(items[end : call.start if call else None])
         if number in boundaries:
             yield _BOUNDARY
-        yield _agent_step(items[call.start : call.end], items[call.end :], call, model)
-        end = call.end
-    yield from _user_steps(items[end:])
-    if len(transcript.calls) + 1 in boundaries:
-        yield _BOUNDARY
+        if call:
+            yield _agent_step(items[call.start : call.end], items[call.end :], call, model)
+            end = call.end
 
 
 _BOUNDARY: Json = {

@@ -101,8 +101,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         notes.append(f"{len(found) - len(once)} sub-agent(s) left out here: they have files of their own")
     for name, parent, lines in once:
         yield _Conversation(name, parent, counts).transcript(lines, notes, told)
-        # Notes, counts and responses of the file go to its first conversation.
-        notes, counts, told = [], Frequencies(), Told(None, told.heads)
+        # Notes, counts and costs of the file go to its first conversation.
+        notes, counts, told.found, told.cost_usd = [], Frequencies(), {}, None
 
 
 def _copied(lines: Sequence[Line]) -> int:
@@ -176,10 +176,9 @@ class _Conversation:
         for line in kept[copied:]:
             self._add(line, responses)
         # Responses of abandoned branches were paid for too.
-        for response in _responses(line for line in rest if not (line.local or line.copied)).values():
+        abandoned = _responses(line for line in rest if not (line.local or line.copied))
+        for response in [*abandoned.values(), *([line] for line in told.responses())]:
             self._paid(response)
-        for line in told.responses():
-            self._paid([line])
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
         answers = (line for line in kept[copied:] if line.type == "assistant" and not line.local)

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -26,12 +26,13 @@ class Told:
     `responses` leaves out agents with a file of their own.
     """
 
-    def __init__(self, source: Source | None, heads: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
+        self.found: dict[str, tuple[str, dict[str, Any], Any]] = {}
+        """By its id, a response's agent, message and time."""
         self._shapes: dict[str, Any] = {}
-        self.heads = dict(heads or {})
-        """By a request's id, its system prompt and tools as they were sent."""
+        # By a request's id, its system prompt and tools as they were sent.
+        self._heads: dict[str, Any] = {}
         self._costs: defaultdict[str, list[float]] = defaultdict(lambda: [0.0])
         self.cost_usd: float | None = None
 
@@ -53,12 +54,12 @@ class Told:
             case "api-request-shape":
                 self._shapes[str(under(line, "shapeHash"))] = under(line, "shape")
             case "api-request":
-                self.heads[str(under(line, "id"))] = self._shapes.get(str(under(line, "shapeHash")))
+                self._heads[str(under(line, "id"))] = self._shapes.get(str(under(line, "shapeHash")))
             case "progress":
                 data = under(line, "data")
                 message = under(data, "message", "message")
                 if has(message, id=str, usage=dict):
-                    self._found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
+                    self.found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
 
     def head(self, line: Line | None) -> tuple[list[str], list[str]]:
         """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged.
@@ -66,15 +67,15 @@ class Told:
         Tools that wait for a search aren't in the prompt: https://platform.claude.com/docs/en/agents-and-tools/tool-use,
         Tool search tool.
         """
-        shape = self.heads.get(str(line.request_ref)) if line else None
+        shape = self._heads.get(str(line.request_ref)) if line else None
         tools = [tool for tool in objects(shape, "tools") if not tool.get("defer_loading")]
         texts = [str(under(block, "text") or "") for block in objects(shape, "system")]
         return texts, list(map(compact_json, tools))
 
     def responses(self) -> Iterator[Line]:
         """Yield each response that no other file holds, as a line without content."""
-        own = {agent: self.has_file(agent) for agent, _, _ in self._found.values()}
-        for agent, message, when in self._found.values():
+        own = {agent: self.has_file(agent) for agent, _, _ in self.found.values()}
+        for agent, message, when in self.found.values():
             if not own[agent]:
                 # Progress is for display: usage in another form is skipped.
                 with suppress(msgspec.ValidationError):
@@ -83,7 +84,7 @@ class Told:
 
     def has_file(self, agent: str) -> bool:
         """Return whether a sub-agent has a file of its own beside the session's."""
-        if self._source is None or not _AGENT.fullmatch(agent):
+        if not _AGENT.fullmatch(agent):
             return False
         own = self._source.place
         folders = (own.parent, own.parent / own.name.partition(".")[0] / "subagents")

@@ -19,8 +19,7 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.assembly import Assembly, Part, call_part, content_parts, text_and_media
 from ctxsim.readers.assembly.numbers import summed
 from ctxsim.readers.assembly.stores import Connection, of_database, runs
 from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
@@ -128,12 +127,24 @@ class _Reading:
     def _user(self, message: Message) -> None:
         pieces = [piece for piece in message.content if for_agent(piece.annotations)]
         self.assembly.left_out["text for the user alone"] += len(message.content) - len(pieces)
-        add_user_content(self.assembly, self._blocks(pieces, False), self.assembly.name)
+        parts: list[Part] = []
+        for piece in pieces:
+            match piece.type:
+                case "text":
+                    parts += content_parts("user", piece.text)
+                case "image":
+                    parts += content_parts("user", [{"type": "image"}], "anthropic")
+                case "toolResponse":
+                    text, media = text_and_media(_result(piece), "anthropic")
+                    self.assembly.result(text, piece.id, media=media)
+                case other:
+                    self.assembly.left_out[other] += 1
+        self.assembly.user(*parts)
 
     def _response(self, messages: list[Message]) -> None:
         """Add a response that is one or several messages, with the results between them."""
         said = [piece for message in messages if message.role == "assistant" for piece in message.content]
-        parts = response_parts(self._blocks(said, True), self.assembly.name)
+        parts = [part for piece in said for part in self._made(piece)]
         spent = next(self.spent, Spent(self.session.model.model_name))
         model = spent.model or self.session.model.model_name
         self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
@@ -141,26 +152,17 @@ class _Reading:
             if message.role == "user":
                 self._user(message)
 
-    def _blocks(self, pieces: list[Content], by_model: bool) -> list[Any]:
-        """Return pieces by the model, or to it, as blocks of Anthropic's API; others are left out, and counted."""
-        blocks: list[Any] = []
-        for piece in pieces:
-            match piece.type:
-                case "text":
-                    blocks.append({"type": "text", "text": piece.text})
-                case "image" if not by_model:
-                    blocks.append({"type": "image"})
-                case "thinking" | "reasoning" | "redactedThinking" if by_model:
-                    blocks.append({"type": "thinking", "thinking": piece.thinking or piece.text})
-                case "toolRequest" | "frontendToolRequest" if by_model:
-                    name, given = (under(piece.called, key) for key in ("name", "arguments"))
-                    called = {"id": piece.id, "name": str(name or ""), "input": "" if given is None else given}
-                    blocks.append({"type": "tool_use"} | called)
-                case "toolResponse" if not by_model:
-                    blocks.append({"type": "tool_result", "tool_use_id": piece.id, "content": _result(piece)})
-                case other:
-                    self.assembly.left_out[other] += 1
-        return blocks
+    def _made(self, piece: Content) -> list[Part]:
+        match piece.type:
+            case "text":
+                return content_parts("assistant", piece.text)
+            case "thinking" | "reasoning" | "redactedThinking":
+                return [Part("reasoning", piece.thinking or piece.text)]
+            case "toolRequest" | "frontendToolRequest":
+                return [call_part(under(piece.called, "name"), under(piece.called, "arguments"), piece.id)]
+            case other:
+                self.assembly.left_out[other] += 1
+                return []
 
 
 def _result(piece: Content) -> Any:
