@@ -97,8 +97,9 @@ def response_parts(parts: list[ApiPart]) -> list[Part]:
 
 
 def user_parts(parts: list[ApiPart]) -> list[Part]:
-    """Return the parts with text or media as user parts."""
-    return [Part("user", part.text or "", media=_media(part)) for part in parts if part.text or _media(part)]
+    """Return the parts with text or media, but no tool results, as user parts."""
+    said = [part for part in parts if not part.function_response and (part.text or _media(part))]
+    return [Part("user", part.text or "", media=_media(part)) for part in said]
 
 
 def add_user_parts(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
@@ -107,7 +108,7 @@ def add_user_parts(assembly: Assembly, parts: list[ApiPart], where: str) -> None
         if answer := part.function_response:
             text, media = result(answer, where)
             assembly.result(text, answer.id or "", answer.name, media)
-    assembly.user(*user_parts([part for part in parts if not part.function_response]))
+    assembly.user(*user_parts(parts))
 
 
 def _media(part: ApiPart) -> tuple[Media, ...]:

@@ -149,15 +149,15 @@ class _Recording(msgspec.Struct):
             self._load(messages, where)
             return
         # The agent rewrote its history. The whole history is kept, with a mark at the place.
-        left = {str(message.get("id")): message for message in messages if isinstance(message, dict)}
+        rewritten = objects(messages)
+        left = {str(message.get("id")): message for message in rewritten}
         known = [key for key, place in self.messages.items() if _is_sent(place.value)]
         gone = {key for key in known if key not in left} - self._gone
         now = {key: self._rewritten.get(key, _outputs(self.messages[key].value)) for key in known}
         masked = [key for key in known if key in left and _outputs(left[key]) != now[key]]
         if gone or masked:
             mark = "compaction" if gone else "masking of tool outputs"
-            of = [message for message in messages if isinstance(message, dict)]
-            of = of if gone else [self.messages[key].value for key in masked]
+            of = rewritten if gone else [self.messages[key].value for key in masked]
             self.messages[f"{where} mark"] = _Place(where, of, mark)
         self._gone |= gone
         self._rewritten |= {key: _outputs(left[key]) for key in known if key in left}
@@ -200,8 +200,8 @@ class _Conversation(msgspec.Struct):
         kind = under(place.value, "type")
         if kind == "user":
             self._close()
-            parts = api_parts(convert(place.value, _Message, place.where).content, place.where)
-            self.assembly.user(*user_parts([part for part in parts if not part.function_response]))
+            content = convert(place.value, _Message, place.where).content
+            self.assembly.user(*user_parts(api_parts(content, place.where)))
         elif kind == "gemini":
             self._gemini(convert(place.value, _Message, place.where), place.where)
         else:
@@ -224,11 +224,12 @@ class _Conversation(msgspec.Struct):
             if not _is_sent(value):
                 continue
             message = convert(value, _Message, place.where)
-            parts = [part for part in api_parts(message.content, place.where) if not part.function_response]
+            parts = api_parts(message.content, place.where)
             if message.type == "user":
                 yield from (("user", part.text) for part in user_parts(parts))
                 continue
-            yield from (("assistant", part.text) for part in response_parts(parts) if part.kind == "assistant")
+            said = response_parts([part for part in parts if not part.function_response])
+            yield from (("assistant", part.text) for part in said if part.kind == "assistant")
             yield from (("tool_call", compact_json(call.args)) for call in message.tool_calls or [])
             yield from (("tool_result", self._result(call)[0]) for call in message.tool_calls or [])
 
@@ -272,7 +273,7 @@ class _Conversation(msgspec.Struct):
         answers = [part.function_response for part in parts if part.function_response]
         # The results of other calls of the response can stand here too.
         own = [result(answer, self._where) for answer in answers if answer.id in (call.id, None)]
-        others = user_parts([part for part in parts if not part.function_response])
+        others = user_parts(parts)
         texts = [*(text for text, _ in own), *(part.text for part in others if part.text)]
         media = (*(media for _, media in own), *(part.media for part in others))
         return "\n".join(texts), tuple(chain.from_iterable(media))

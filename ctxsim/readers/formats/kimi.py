@@ -223,26 +223,24 @@ class _Reading(Exchanges):
             self.give(part)
 
     def _event(self, event: _Event) -> None:
-        if event.type == "step.begin":
-            self._step_ended()
-            self.in_step = True
-            return
-        if not self.in_step:
-            self.left_out[f"{event.type} outside a step"] += 1
-            return
+        sent_s = time_s(self.request.time)
         match event.type:
+            case "step.begin":
+                self._step_ended()
+                self.in_step = True
+            case other if not self.in_step:
+                self.left_out[f"{other} outside a step"] += 1
             case "content.part":
-                self.made(_said(event.part or {}), time_s(self.request.time), goes_on=True)
+                self.made(_said(event.part or {}), sent_s, goes_on=True)
             case "tool.call":
                 arguments = compact_json({} if event.args is None else event.args)
-                part = Part("tool_call", arguments, event.name, event.tool_call_id)
-                self.made(part, time_s(self.request.time), goes_on=True)
+                self.made(Part("tool_call", arguments, event.name, event.tool_call_id), sent_s, goes_on=True)
             case "tool.result" if event.result:
                 self.give(_shown(event.tool_call_id, event.result))
             case "step.end":
                 spent = event.usage.whole() if event.usage else None
                 if spent and not self.usage(spent):
-                    self.assembly.beside(spent, time_s(self.request.time), self.model)
+                    self.assembly.beside(spent, sent_s, self.model)
                 self._step_ended()
             case other:
                 self.left_out[other] += 1

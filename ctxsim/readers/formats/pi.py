@@ -21,7 +21,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, content_parts
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import dollars, in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
@@ -216,8 +216,8 @@ class _Conversation(msgspec.Struct):
             case "assistant":
                 self._response(entry, message)
             case "toolResult":
-                text, media = text_and_media(message.content, "anthropic")
-                self.assembly.result(text, message.tool_call_id or "", message.tool_name or "", media)
+                call_id, tool = message.tool_call_id or "", message.tool_name or ""
+                self.assembly.message("tool", message.content, call_id, tool, "anthropic")
             case "bashExecution" if message.exclude_from_context:
                 self.assembly.left_out["command of the user, kept from the model"] += 1
             case "bashExecution":
@@ -254,9 +254,9 @@ class _Conversation(msgspec.Struct):
     def _compaction(self, entry: _Entry) -> None:
         """Add a compaction: requests from here on hold the summary and the entries from the first kept one on."""
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
-        start = self.assembly.place_of.get(named) if named is not None else None
-        kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))
-        self.assembly.compacted("", [entry.summary or ""], kept, entry.tokens_before)
+        end = len(self.assembly.items)
+        start = end if named is None else self.assembly.place_of.get(named, end)
+        self.assembly.compacted("", [entry.summary or ""], range(start, end), entry.tokens_before)
 
 
 def _renamed(block: Any) -> Any:

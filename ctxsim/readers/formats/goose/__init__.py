@@ -17,12 +17,13 @@ Documentation: https://block.github.io/goose/docs/guides/sessions/session-manage
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, call_part, content_parts, text_and_media
+from ctxsim.readers.assembly import Assembly, Part, call_part, content_parts, dollars
 from ctxsim.readers.assembly.numbers import summed
-from ctxsim.readers.assembly.stores import Connection, of_database, runs
-from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent, stored
+from ctxsim.readers.assembly.stores import Connection, cell, of_database, row, runs
+from ctxsim.readers.formats.goose.stored import Content, Message, Model, Spent, for_agent, ledger_of, messages_of
 from ctxsim.readers.source import Sample, Source, under
 from ctxsim.transcript import Transcript
 
@@ -56,8 +57,14 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     parent = "parent_session_id" if "parent_session_id" in tables["sessions"] else "NULL"
 
     def one(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
-        held = stored(found, tables, session, name)
-        return _Reading(Assembly(name, NAME, parent), held).all() if held.messages else None
+        messages = messages_of(found, tables, session, name)
+        assembly, about = Assembly(name, NAME, parent), row(found, "sessions", "id", session)
+        config = about.get("model_config_json")
+        model = cell(config, Model, f"{name} model_config_json") if config else Model()
+        assembly.window, assembly.cost_usd = model.context_limit, dollars(about.get("accumulated_cost"))
+        assembly.project = str(about.get("working_dir") or "")
+        ledger = ledger_of(found, tables, session, name)
+        return _Reading(assembly, messages, ledger, model.model_name).all() if messages else None
 
     asked = f"SELECT id, {parent} FROM sessions ORDER BY created_at, id"
     return of_database(source, lambda found: found.execute(asked), one)
@@ -71,25 +78,22 @@ _SUMMARIZED = "summary(s) of tool calls stand where they were written, and the c
 
 
 class _Reading:
-    def __init__(self, assembly: Assembly, session: Session) -> None:
-        self.assembly = assembly
-        self.session = session
-        messages = _sent(session.messages)
-        if unsent := len(session.messages) - len(messages):
-            self.assembly.left_out["message that only the user sees"] = unsent
-        self.groups = list(runs(messages, _goes_on))
+    def __init__(self, assembly: Assembly, messages: list[Message], ledger: list[Spent], model: str) -> None:
+        self.assembly, self.ledger, self.model = assembly, ledger, model
+        sent = _sent(messages)
+        assembly.left_out["message that only the user sees"] = len(messages) - len(sent)
+        self.groups = list(runs(sent, _goes_on))
         self.responses = sum(map(_is_response, self.groups))
         # The ledger is used if it has one line per response: otherwise its lines can't be matched.
-        spent, asked = ([one for one in session.spent if bool(one.is_compaction) == kind] for kind in (False, True))
+        spent, asked = ([one for one in ledger if bool(one.is_compaction) == kind] for kind in (False, True))
         self.requests, matched = len(spent), len(spent) == self.responses
         self.spent, self.asked = iter(spent if matched else ()), iter(asked if matched else ())
         self.whole = True
 
     def all(self) -> Transcript:
-        assembly, session = self.assembly, self.session
-        assembly.window = session.model.context_limit
+        assembly = self.assembly
         copied = False
-        for group, after in zip(self.groups, [*self.groups[1:], []], strict=True):
+        for group, after in pairwise([*self.groups, []]):
             if copied:
                 copied = False
             elif _starts_over(group):
@@ -106,10 +110,9 @@ class _Reading:
             stored = f"where {self.responses} response(s) are stored"
             assembly.notes.append(f"usage only as a sum: the ledger has {self.requests} request(s) {stored}")
             # The session's dollars are those of all its requests.
-            each = ((one.model or session.model.model_name, one.usage) for one in session.spent)
-            known = ((model, usage.costing(None) if session.cost_usd else usage) for model, usage in each if usage)
+            each = ((one.model or self.model, one.usage) for one in self.ledger)
+            known = ((model, usage.costing(None) if assembly.cost_usd else usage) for model, usage in each if usage)
             assembly.totals(summed(known), None)
-        assembly.cost_usd, assembly.project = session.cost_usd, session.project
         return assembly.finished()
 
     def _compaction(self, summary: Message, word: Message, after: list[Message]) -> bool:
@@ -119,7 +122,7 @@ class _Reading:
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
         started_by = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
-        asked = next(self.asked, Spent(self.session.model.model_name))
+        asked = next(self.asked, Spent())
         assembly.beside(asked.usage, word.time_s, asked.model or "", summary=True)
         self.whole = True
         return bool(kept)
@@ -135,8 +138,7 @@ class _Reading:
                 case "image":
                     parts += content_parts("user", [{"type": "image"}], "anthropic")
                 case "toolResponse":
-                    text, media = text_and_media(_result(piece), "anthropic")
-                    self.assembly.result(text, piece.id, media=media)
+                    self.assembly.message("tool", _result(piece), piece.id, vendor="anthropic")
                 case other:
                     self.assembly.left_out[other] += 1
         self.assembly.user(*parts)
@@ -145,9 +147,8 @@ class _Reading:
         """Add a response that is one or several messages, with the results between them."""
         said = [piece for message in messages if message.role == "assistant" for piece in message.content]
         parts = [part for piece in said for part in self._made(piece)]
-        spent = next(self.spent, Spent(self.session.model.model_name))
-        model = spent.model or self.session.model.model_name
-        self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
+        spent = next(self.spent, Spent())
+        self.assembly.response(parts, spent.usage, messages[0].time_s, spent.model or self.model, self.whole)
         for message in messages:
             if message.role == "user":
                 self._user(message)

@@ -7,9 +7,8 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.numbers import of_prompt
-from ctxsim.readers.assembly.stores import Connection, cell, row
+from ctxsim.readers.assembly.stores import Connection, cell
 from ctxsim.readers.source import convert, convert_all, under
 from ctxsim.transcript import Usage
 
@@ -24,7 +23,9 @@ class _Metadata(msgspec.Struct, rename="camel"):
     agent_visible: bool = True
 
 
-class _Model(msgspec.Struct):
+class Model(msgspec.Struct):
+    """The model of a session, and its window in tokens."""
+
     model_name: str = ""
     context_limit: int | None = None
 
@@ -87,18 +88,8 @@ class Spent(msgspec.Struct):
         return of_prompt(prompt, self.output_tokens, read, written, cost=self.cost) if prompt else None
 
 
-class Session(msgspec.Struct):
-    """All that is stored of a session."""
-
-    messages: list[Message]
-    spent: list[Spent]
-    model: _Model
-    cost_usd: float | None
-    project: str
-
-
-def stored(found: Connection, tables: Tables, session: str, name: str) -> Session:
-    """Return all that is stored of a session. Raises InputError for what doesn't fit."""
+def messages_of(found: Connection, tables: Tables, session: str, name: str) -> list[Message]:
+    """Return the messages of a session. Raises InputError for one that doesn't fit."""
     # A message's own id came with schema version 7.
     own = "message_id" if "message_id" in tables["messages"] else "NULL"
     rows = found.execute(
@@ -106,12 +97,7 @@ def stored(found: Connection, tables: Tables, session: str, name: str) -> Sessio
         "ORDER BY created_timestamp, id",
         (session,),
     )
-    messages = [_message(one, f"{name} message {one[0]}") for one in rows]
-    kept = row(found, "sessions", "id", session)
-    config = kept.get("model_config_json")
-    model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
-    spent, usd = _ledger(found, tables, session, name), dollars(kept.get("accumulated_cost"))
-    return Session(messages, spent, model, usd, str(kept.get("working_dir") or ""))
+    return [_message(one, f"{name} message {one[0]}") for one in rows]
 
 
 def _message(row: Any, where: str) -> Message:
@@ -125,7 +111,8 @@ def _message(row: Any, where: str) -> Message:
     return Message(own or str(number), role, pieces, metadata, seconds)
 
 
-def _ledger(found: Connection, tables: Tables, session: str, name: str) -> list[Spent]:
+def ledger_of(found: Connection, tables: Tables, session: str, name: str) -> list[Spent]:
+    """Return a session's requests in the ledger; [] without one. Raises InputError for a line that doesn't fit."""
     columns = tables.get("usage_ledger", frozenset())
     if not columns.issuperset((*Spent.__struct_fields__, "cost_source")):
         return []
