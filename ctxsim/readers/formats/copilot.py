@@ -198,9 +198,7 @@ class _Session:
                 if isinstance(folder := under(data, "context", "cwd"), str):
                     self.main.assembly.project = self.main.assembly.project or folder
             case "session.compaction_complete" | "session.truncation":
-                compaction = convert(data, _Compaction, where)
-                _compacted(agent, compaction)
-                _paid(agent, compaction, when_s, where)
+                _compacted(agent, convert(data, _Compaction, where), when_s, where)
             case "session.compaction_start":
                 agent.compacting = convert(data, _Compaction, where).current_tokens
                 self.left_out[kind] += 1
@@ -279,25 +277,23 @@ class _Session:
             agent.begin()
 
 
-def _compacted(agent: _Agent, compaction: _Compaction) -> None:
+def _compacted(agent: _Agent, compaction: _Compaction, when_s: float | None, where: str) -> None:
+    """Add a compaction or a truncation, and the request for a summary, if the log counts it."""
     if compaction.success is False:
         agent.left_out["failed session.compaction_complete"] += 1
-        return
-    tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
-    tokens, agent.compacting = agent.compacting or tokens, None
-    if tokens and compaction.pre_compaction_tokens is None:
-        # Which part of its history the agent left out isn't recorded.
-        agent.close()
-        agent.comparable = False
-        agent.assembly.shortening("recorded truncation", f"{tokens} tokens")
-        return
-    by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
-    summary = [compaction.summary_content or ""]
-    agent.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
-
-
-def _paid(agent: _Agent, compaction: _Compaction, when_s: float | None, where: str) -> None:
-    """Add the request for a summary, if the log counts it. Older versions have the short names."""
+    else:
+        tokens = agent.compacting or compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
+        agent.compacting = None
+        if tokens and compaction.pre_compaction_tokens is None:
+            # Which part of its history the agent left out isn't recorded.
+            agent.close()
+            agent.comparable = False
+            agent.assembly.shortening("recorded truncation", f"{tokens} tokens")
+        else:
+            by = compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto")
+            summary = [compaction.summary_content or ""]
+            agent.compacted(by, summary, (), tokens or None, compaction.post_compaction_tokens)
+    # Older versions have the short names.
     long = {"input": "inputTokens", "output": "outputTokens", "cachedInput": "cacheReadTokens"}
     used = {long.get(name, name): value for name, value in (compaction.compaction_tokens_used or {}).items()}
     spent = convert({"usage": used}, _ModelMetrics, where)

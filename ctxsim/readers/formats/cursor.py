@@ -24,11 +24,11 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
+from ctxsim.readers.assembly import Assembly, Part, content_parts
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.assembly.stores import Connection, cell, of_database, row, runs
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s, under
-from ctxsim.transcript import Media, Transcript, Usage
+from ctxsim.transcript import Transcript, Usage
 
 NAME = "cursor"
 TITLE = "Cursor agent transcripts and conversations"
@@ -195,8 +195,8 @@ def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: lis
     for run in runs(bubbles, _goes_on):
         bubble = run[0]
         if bubble.type == _USER:
-            media = tuple(Media("image", IMAGE_TOKENS["anthropic"]) for _ in bubble.images or [])
-            assembly.user(*([Part("user", bubble.text, media=media)] if bubble.text or media else []))
+            images = [{"type": "image"} for _ in bubble.images or []]
+            assembly.user(*content_parts("user", [{"type": "text", "text": bubble.text}, *images], "anthropic"))
         elif bubble.type == _MODEL:
             _add(assembly, run, composer.model or "")
         else:
@@ -210,6 +210,7 @@ def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: lis
 
 def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
     parts: list[Part] = []
+    results: list[Part] = []
     for bubble in response:
         if bubble.thinking:
             parts.append(Part("reasoning", bubble.thinking))
@@ -218,14 +219,13 @@ def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
         if (tool := bubble.tool) and tool.name:
             arguments = tool.raw_args if tool.raw_args not in (None, "") else tool.params
             parts.append(Part("tool_call", compact_json(arguments or ""), tool.name, tool.tool_call_id))
+            said = next((compact_json(held) for held in (tool.result, tool.error) if held not in (None, "")), None)
+            results += [] if said is None else [Part("tool_result", said, tool.name, tool.tool_call_id)]
     if not parts:
         assembly.left_out["empty bubble of the model"] += len(response)
         return
     usage = next((Usage(one.input_tokens, one.output_tokens) for one in reversed(response) if one.input_tokens), None)
     named = next((bubble.model for bubble in response if bubble.model), None)
     assembly.response(parts, usage, time_s(response[0].created_at), named or chosen)
-    for bubble in response:
-        if (tool := bubble.tool) and tool.name:
-            said = next((held for held in (tool.result, tool.error) if held not in (None, "")), None)
-            if said is not None:
-                assembly.result(compact_json(said), tool.tool_call_id, tool.name)
+    for result in results:
+        assembly.give(result)

@@ -85,9 +85,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     conversation = _Conversation(assembly)
     for place in recording.messages.values():
         conversation.add(place)
+    conversation.close()
     for place in recording.taken_back.values():
         conversation.paid(place)
-    yield conversation.transcript()
+    yield with_compaction_notes(assembly.finished())
 
 
 def _parent(source: Source, header: dict[str, Any]) -> str | None:
@@ -186,7 +187,7 @@ class _Conversation(msgspec.Struct):
 
     def add(self, place: _Place) -> None:
         if place.mark:
-            self._close()
+            self.close()
             self._comparable = place.mark == "compaction"
             if self._comparable:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))
@@ -199,7 +200,7 @@ class _Conversation(msgspec.Struct):
             return
         kind = under(place.value, "type")
         if kind == "user":
-            self._close()
+            self.close()
             content = convert(place.value, _Message, place.where).content
             self.assembly.user(*user_parts(api_parts(content, place.where)))
         elif kind == "gemini":
@@ -214,10 +215,6 @@ class _Conversation(msgspec.Struct):
         if under(place.value, "type") == "gemini":
             message = convert(place.value, _Message, place.where)
             self.assembly.beside(message.usage, time_s(message.timestamp), message.model or "")
-
-    def transcript(self) -> Transcript:
-        self._close()
-        return with_compaction_notes(self.assembly.finished())
 
     def _history(self, place: _Place) -> Iterator[tuple[Kind, str]]:
         for value in place.value:
@@ -239,10 +236,11 @@ class _Conversation(msgspec.Struct):
         if before and self._notice and not (message.content or message.thoughts or message.usage):
             before.tool_calls = [*(before.tool_calls or []), *(message.tool_calls or [])]
             return
-        self._close()
+        self.close()
         self._response, self._where = message, where
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Add the open response, if there is one, with its results."""
         message, self._response, self._notice = self._response, None, False
         if message is None:
             return

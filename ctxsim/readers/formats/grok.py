@@ -49,7 +49,6 @@ def matches(sample: Sample) -> bool:
     records = sample.records
     return (
         sample.document is None
-        and bool(records)
         and all(isinstance(record, dict) and record.get("type") in _TYPES for record in records)
         and not any({"message", "uuid", "timestamp", "data"} & record.keys() for record in records)
         and any({"model_id", "prompt_index"} & record.keys() for record in records)

@@ -112,15 +112,9 @@ KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message",
 
 def matches(sample: Sample) -> bool:
     """A session header with a folder, followed by nothing but typed entries."""
-    return (
-        has(sample.first, id=str, cwd=str)
-        and sample.first.get("type") == "session"
-        and all(
-            has(record.get("message"), role=str)
-            for record in sample.records
-            if isinstance(record, dict) and record.get("type") == "message"
-        )
-    )
+    messages = [record.get("message") for record in objects(sample.records) if record.get("type") == "message"]
+    is_header = has(sample.first, id=str, cwd=str) and sample.first.get("type") == "session"
+    return is_header and all(has(message, role=str) for message in messages)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:

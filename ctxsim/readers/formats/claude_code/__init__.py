@@ -112,8 +112,10 @@ def _copied(lines: Sequence[Line]) -> int:
     calls = {call for line in lines if line.copied for call in line.calls}
     # Nothing is copied behind a response of the session's own.
     first = takewhile(lambda line: line.copied or line.local or line.type != "assistant", lines)
-    whole = _of_agent(lines, SUMMARISES, "aside_question")
-    marks = [line.prompt for line in lines] if whole else [line.copied or line.answers & calls for line in first]
+    if _of_agent(lines, SUMMARISES, "aside_question"):
+        marks = [line.type == "user" and not line.answers for line in lines]
+    else:
+        marks = [line.copied or bool(line.answers & calls) for line in first]
     return max((number for number, mark in enumerate(marks, 1) if mark), default=0)
 
 

@@ -143,7 +143,6 @@ class Line(Envelope):
 
     @property
     def blocks(self) -> list[Any]:
-        """The content blocks; a string is one text block."""
         content = self.message.content if self.message else None
         if isinstance(content, str):
             return [{"type": "text", "text": content}] if content else []
@@ -197,10 +196,6 @@ class Line(Envelope):
     def says(self) -> tuple[Any, ...]:
         """The line's content, which its repetitions share."""
         return self.message, self.content, self.attachment
-
-    @property
-    def prompt(self) -> bool:
-        return self.type == "user" and not self.answers
 
     @property
     def companion(self) -> bool:

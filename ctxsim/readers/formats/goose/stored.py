@@ -65,7 +65,6 @@ class Message(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """Its texts, joined by line feeds."""
         return "\n".join(piece.text for piece in self.content if piece.type == "text")
 
 
