@@ -77,7 +77,7 @@ class _Compacted(msgspec.Struct):
 def matches(sample: Sample) -> bool:
     """Wrapped lines, or the bare header and items of the first versions, or the stream of `codex exec --json`."""
     first = sample.first
-    return _is_wrapped(first) or (has(first, id=str) and _is_bare(first, sample.records[1:])) or _is_stream(first)
+    return _is_wrapped(first) or _is_bare(first, sample.records[1:]) or _is_stream(first)
 
 
 def _is_wrapped(record: Any) -> bool:
@@ -85,10 +85,10 @@ def _is_wrapped(record: Any) -> bool:
     return has(record, type=object, payload=dict) and record["type"] in lines
 
 
-def _is_bare(first: dict[str, Any], rest: list[Any]) -> bool:
+def _is_bare(first: Any, rest: list[Any]) -> bool:
     return (
-        "type" not in first
-        and has(first, timestamp=str)
+        has(first, id=str, timestamp=str)
+        and "type" not in first
         and bool({"instructions", "git"} & first.keys())
         and all(isinstance(record, dict) and {"record_type", "type"} & record.keys() for record in rest)
         and any(record.get("type") in ("message", "reasoning", "function_call") for record in rest)
