@@ -165,34 +165,11 @@ def _conversation(found: Connection, one: str, name: str, parent: str | None) ->
     if (value := _value(found, f"composerData:{one}")) is None:
         return None
     composer = cell(value, _Composer, name)
-    inside = composer.by_id or {}
-    bubbles, missing = [], 0
-    for header in composer.headers or []:
-        own = str(header.get("bubbleId"))
-        key = f"bubbleId:{one}:{own}"
-        if (value := _value(found, key)) is not None:
-            bubbles.append(cell(value, _Bubble, f"{name} {key}"))
-        elif own in inside:
-            bubbles.append(convert(inside[own], _Bubble, f"{name} {key}"))
-        else:
-            missing += 1
-    if not composer.headers:
-        bubbles = convert_all(composer.conversation or [], _Bubble, f"{name} bubble")
-    return _transcript(name, parent, composer, bubbles, missing) if bubbles or missing else None
-
-
-def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
-    """Return whether a bubble belongs to a response: after a tool call, only calls of its `modelCallId` do."""
-    last, call = response[-1].tool, bubble.tool
-    if not response[-1].type == bubble.type == _MODEL:
-        return False
-    return last is None or (call is not None and call.model_call_id == last.model_call_id != "")
-
-
-def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: list[_Bubble], missing: int) -> Transcript:
+    if not (bubbles := [*_bubbles(found, one, name, composer)]):
+        return None
     assembly = Assembly(name, NAME, parent)
     assembly.window = composer.window or None
-    for run in runs(bubbles, _goes_on):
+    for run in runs(filter(None, bubbles), _goes_on):
         bubble = run[0]
         if bubble.type == _USER:
             images = [{"type": "image"} for _ in bubble.images or []]
@@ -201,11 +178,35 @@ def _transcript(name: str, parent: str | None, composer: _Composer, bubbles: lis
             _add(assembly, run, composer.model or "")
         else:
             assembly.left_out[f"bubble of type {bubble.type}"] += 1
-    if missing:
+    if missing := bubbles.count(None):
         assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
     if composer.summary:
         assembly.notes.append("the conversation was summarized: from when on requests began with that is not recorded")
     return assembly.finished()
+
+
+def _bubbles(found: Connection, one: str, name: str, composer: _Composer) -> Iterator[_Bubble | None]:
+    """Yield the bubbles of a conversation; None for one that isn't in the database."""
+    inside = composer.by_id or {}
+    for header in composer.headers or []:
+        own = str(header.get("bubbleId"))
+        key = f"bubbleId:{one}:{own}"
+        if (value := _value(found, key)) is not None:
+            yield cell(value, _Bubble, f"{name} {key}")
+        elif own in inside:
+            yield convert(inside[own], _Bubble, f"{name} {key}")
+        else:
+            yield None
+    if not composer.headers:
+        yield from convert_all(composer.conversation or [], _Bubble, f"{name} bubble")
+
+
+def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
+    """Return whether a bubble belongs to a response: after a tool call, only calls of its `modelCallId` do."""
+    last, call = response[-1].tool, bubble.tool
+    if not response[-1].type == bubble.type == _MODEL:
+        return False
+    return last is None or (call is not None and call.model_call_id == last.model_call_id != "")
 
 
 def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
