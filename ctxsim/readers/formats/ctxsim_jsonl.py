@@ -30,7 +30,6 @@ NOT_READ = "Other versions than 1."
 
 VERSION = 1
 
-
 _OF_TRANSCRIPT = [
     (one.name, one.type, Head() if one.name == "head" else one.default)
     for one in msgspec.structs.fields(Transcript)

@@ -25,7 +25,6 @@ VERSIONS = (
 READS = "Rows as JSON lines, lists or pages, bodies in the row or fetched beside it: requests, responses, usage, costs."
 NOT_READ = "CSV, rows without bodies (export them with --include-body), bodies behind `signed_body_url`, streamed data."
 
-
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 
 

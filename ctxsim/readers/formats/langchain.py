@@ -14,6 +14,7 @@ https://docs.smith.langchain.com/reference/data_formats/run_data_format
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
@@ -34,7 +35,6 @@ MARKS = ("lc", "run_type", "additional_kwargs")
 VERSIONS = "langchain-core 0.1 to 1.x"
 READS = "Message lists in all three dumped forms with their usage_metadata; of LangSmith runs those of type llm."
 NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold; checkpoints of LangGraph."
-
 
 _KINDS = ("Human", "AI", "System", "Tool", "Function", "Chat", "Remove")
 _CLASSES = {f"{kind}Message": kind.lower() for kind in _KINDS}
@@ -128,18 +128,15 @@ def _last_states(records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
     """Yield the last of successive states of a conversation, each of which begins with the messages of the one before,
     and the number of those before it. States with messages without ids are kept: they may be alike by chance.
     """
-    last, earlier = None, 0
-    for record in records:
-        begun: list[Any] = message_list(last.value) if last else []
+    earlier = 0
+    for record, following in pairwise(chain(records, [Record(0, None, "")])):
+        begun = message_list(record.value)
         named = bool(begun) and all(under(_kind_and_fields(one)[1], "id") for one in begun)
-        if named and message_list(record.value)[: len(begun)] == begun:
+        if named and message_list(following.value)[: len(begun)] == begun:
             earlier += 1
-        elif last:
-            yield last, earlier
+        else:
+            yield record, earlier
             earlier = 0
-        last = record
-    if last:
-        yield last, earlier
 
 
 def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:
@@ -208,12 +205,10 @@ def _add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
         if kind in ("ai", "assistant"):
             assembly.response(_response_parts(message), message.usage, model=message.model)
         else:
-            call_id = message.tool_call_id or ""
-            assembly.message(kind, message.content, call_id, message.name or "")
+            assembly.message(kind, message.content, message.tool_call_id or "", message.name or "")
 
 
 def _response_parts(message: _Message) -> Iterator[Part]:
-    """Yield reasoning, text and tool calls of a message of the model."""
     extra = message.additional_kwargs or {}
     reasoning = extra.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning:
@@ -282,7 +277,6 @@ def _message_lists(inputs: Any) -> list[Any]:
 
 
 def _reply(outputs: Any) -> Any:
-    """Return the message of the first generation, or None."""
     found = under(outputs, "generations")
     while isinstance(found, list) and found:
         found = found[0]

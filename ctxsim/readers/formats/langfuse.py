@@ -70,8 +70,6 @@ def _counts(details: Mapping[str, Any]) -> dict[str, int]:
     else:
         whole = {name for name in counted if name.startswith("input") or name.endswith("input_tokens")}
         made = {name for name in counted if name.startswith("output")}
-    if not whole:
-        return {}
     parts = {
         "prompt": whole,
         "completion": made,

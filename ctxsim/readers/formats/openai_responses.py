@@ -15,7 +15,7 @@ from typing import Any
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.conversations import Conversation, conversations
 from ctxsim.readers.assembly.responses import Document, Exchanges, add_request, add_response, is_known
-from ctxsim.readers.source import Sample, Source, convert, has
+from ctxsim.readers.source import Sample, Source, convert, has, under
 from ctxsim.transcript import Transcript
 
 NAME = "openai-responses"
@@ -63,9 +63,8 @@ def _distinct(item: dict[str, Any]) -> bool:
 def _items(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
-    if not isinstance(value, dict):
-        return []
-    return [item for key in ("input", "items", "output") if isinstance(value.get(key), list) for item in value[key]]
+    lists = (under(value, key) for key in ("input", "items", "output"))
+    return [item for items in lists if isinstance(items, list) for item in items]
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:

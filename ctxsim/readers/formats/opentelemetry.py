@@ -20,6 +20,7 @@ https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-tr
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -49,7 +50,6 @@ NOT_READ = (
     "CSV what is no body of a request or a response."
 )
 
-
 _ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
 """Columns that identify Phoenix's frame of spans; attributes have other columns."""
 
@@ -71,13 +71,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _spans(sample: Sample, notes: list[str]) -> list[Span]:
     spans: list[Span] = []
-    events: dict[str, list[Event]] = {}
+    events: defaultdict[str, list[Event]] = defaultdict(list)
     for record in entries(sample, notes):
-        for found in _spans_of(record.value):
-            if isinstance(found, Span):
-                spans.append(found)
-            else:
-                events.setdefault(found[0], []).append(found[1])
+        spans += _spans_of(record.value)
+        for span_key, event in _logged(record.value):
+            events[span_key].append(event)
     for span in spans:
         span.events += events.pop(f"{span.trace} {span.id}", [])
     lonely = sum(map(len, events.values()))
@@ -102,22 +100,20 @@ def _is_page(value: Any) -> bool:
     return isinstance(spans, list) and any(has(span, **names) for span in spans)
 
 
-def _spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
-    """Yield the spans of one JSON value, and its log records as events with the key of their span."""
+def _spans_of(value: Any) -> Iterator[Span]:
     if _is_sdk_span(value):
         yield _sdk_span(value)
     elif _is_row(value):
         yield _sdk_span(_nested_row(value))
     elif _is_page(value):
         yield from (_otlp_span(_in_camel_case(span)) for span in objects(value, "data"))
-    else:
-        yield from _exported(value)
-
-
-def _exported(value: Any) -> Iterator[Span | tuple[str, Event]]:
     for resource in objects(value, "resourceSpans"):
         for scope in objects(resource, "scopeSpans") or objects(resource, "instrumentationLibrarySpans"):
-            yield from (_otlp_span(span) for span in objects(scope, "spans"))
+            yield from map(_otlp_span, objects(scope, "spans"))
+
+
+def _logged(value: Any) -> Iterator[tuple[str, Event]]:
+    """Yield the log records of an export as events, each after the key of its span."""
     for resource in objects(value, "resourceLogs"):
         for scope in objects(resource, "scopeLogs"):
             for record in objects(scope, "logRecords"):
@@ -142,7 +138,6 @@ def _otlp_span(span: dict[str, Any]) -> Span:
 
 def _sdk_span(span: dict[str, Any]) -> Span:
     context = span["context"]
-    told = [(str(event.get("name", "")), table(event.get("attributes"))) for event in objects(span, "events")]
     attributes = dict(flat(span["attributes"]))
     if has(span, span_kind=str):
         # Phoenix moves the kind out of the attributes.
@@ -153,7 +148,7 @@ def _sdk_span(span: dict[str, Any]) -> Span:
         str(span.get("parent_id") or ""),
         time_s(span.get("start_time")),
         attributes,
-        [Event(name, flat(held)) for name, held in told],
+        [Event(str(one.get("name", "")), flat(table(one.get("attributes")))) for one in objects(span, "events")],
     )
 
 

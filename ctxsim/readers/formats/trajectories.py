@@ -31,7 +31,7 @@ from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.assembly.text_calls import Run, call_in_text, fenced_command, tagged_call
-from ctxsim.readers.source import Sample, Source, compact_json, convert, decoded, has
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, decoded, has
 from ctxsim.transcript import Transcript
 
 NAME = "trajectories"
@@ -76,10 +76,8 @@ def matches(sample: Sample) -> bool:
         return True
     first = _first(sample)
     column = _usual(first)
-    if column is None:
-        return False
-    if not isinstance(first[column], list) or column != "messages":
-        return True
+    if column != "messages" or not isinstance(first[column], list):
+        return column is not None
     # Lists of messages of the chat-completions or of Anthropic's API under `messages` are other formats' to read.
     return not all(message.get("role") in _CHAT and "content" in message for message in first[column])
 
@@ -107,19 +105,18 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per row. Raises InputError if no column holds messages, or if the named one doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
-    # What is no object among JSON lines is an empty row.
-    others = ((one.line, one.value if isinstance(one.value, dict) else {}) for one in entries(sample, notes))
-    rows = sample.rows({column, *BESIDE}) if sample.parquet else others
+    rows = sample.rows({column, *BESIDE}) if sample.parquet else entries(sample, notes)
 
-    def one(numbered: tuple[int, Mapping[str, Any]]) -> Transcript:
-        line, row = numbered
-        where = f"{source.name} row {line}"
+    def one(record: Record) -> Transcript:
+        # What is no object among JSON lines is an empty row.
+        row = record.value if isinstance(record.value, dict) else {}
+        where = f"{source.name} row {record.line}"
         if column not in row:
             raise InputError(where, f"has no column '{column}', but {_listed(sample.columns or list(row))}")
         messages = _messages(row[column])
         if not _looks_like_messages(messages):
             raise InputError(where, f"column '{column}' holds no messages with roles")
-        return _one(source, line, row, messages)
+        return _one(f"{source.name}#{record.line}", where, row, messages)
 
     yield from each(source.name, rows, one, notes)
 
@@ -156,7 +153,7 @@ def _column_of(source: Source, sample: Sample) -> str:
     names = sample.columns
     for name in COLUMNS:
         rows = islice(sample.rows([name]), FIRST_ROWS) if name in names else iter(())
-        if any(_looks_like_messages(_messages(row.get(name))) for _, row in rows):
+        if any(_looks_like_messages(_messages(row.value.get(name))) for row in rows):
             return name
     raise NotATranscript(
         source.name,
@@ -168,8 +165,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) or "(none)"
 
 
-def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Transcript:
-    assembly = Assembly(f"{source.name}#{number}", NAME)
+def _one(name: str, where: str, row: Mapping[str, Any], messages: list[Any]) -> Transcript:
+    assembly = Assembly(name, NAME)
     tools = row.get("tools")
     if isinstance(tools, str) and tools.lstrip()[:1] == "[":
         tools = decoded(tools)
@@ -178,7 +175,7 @@ def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any
     model = next((row[name] for name in ("model", "model_name") if isinstance(row.get(name), str)), "")
     adding = _Adding(assembly, model, _fenced(messages))
     for place, message in enumerate(messages):
-        adding.message(message, f"{source.name} row {number} message {place}")
+        adding.message(message, f"{where} message {place}")
     return assembly.finished()
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
-from ctxsim.readers.source.source import SQLITE, Source
+from ctxsim.readers.source.source import SQLITE, Source, starts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,7 +40,6 @@ _TRIES = 40
 _PAUSE_S = 0.05
 _LATER = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY")
 """Starts of SQLite's error names for a log whose index can't be read, or not at the moment."""
-
 
 STEPS_AT_ONCE = 10_000
 MOST_STEPS, STEPS_PER_BYTE = 20_000_000, 2
@@ -152,11 +151,9 @@ def _beside(path: Path, ending: str) -> Path:
 
 def _starts(path: Path, size: int) -> bytes:
     """Return the first bytes of a file; b'' if it doesn't exist."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(size)
-    except FileNotFoundError:
-        return b""
+    with suppress(FileNotFoundError):
+        return starts(path, size)
+    return b""
 
 
 def _state(path: Path) -> object:

@@ -92,10 +92,9 @@ def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
             if not length.isdecimal():
                 raise InputError(path, f"{file} is not among the repository's objects: a partial clone? fetch it first")
             first.setdefault(blob, (file, int(length)))
-    if not first and left_out:
-        raise InputError(path, "is a finished run, which ctxsim report shows; name the recordings")
     if not first:
-        raise InputError(path, f"has no files with the endings {', '.join(endings)}")
+        a_run = "is a finished run, which ctxsim report shows; name the recordings"
+        raise InputError(path, a_run if left_out else f"has no files with the endings {', '.join(endings)}")
     longest: dict[str, tuple[int, str, Source]] = {}
     for blob, (file, size) in first.items():
         name, where = f"{shown}:{file}", repository.resolve()

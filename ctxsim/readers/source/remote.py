@@ -115,7 +115,6 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
             found = {top: here} if store.exists(here) else {}
         else:
             found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}
-    # A store's library may raise any error, as above.
     except Exception as error:
         raise _refusal(shown, error) from error
     if not found:

@@ -54,10 +54,9 @@ def _header(start: bytes, wanted: str) -> tuple[str, ...]:
 
 
 def _values(line: bytes) -> list[Any]:
-    try:
+    with suppress(ValueError):
         return json_values(line)
-    except ValueError:
-        return []
+    return []
 
 
 class Sample:
@@ -99,11 +98,12 @@ class Sample:
 
         return tuple(parquet_columns(self.source))
 
-    def rows(self, columns: Collection[str] = ()) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Return a table's rows with their numbers, from 1. Of Parquet only `columns` are read, or all for ()."""
+    def rows(self, columns: Collection[str] = ()) -> Iterator[Record]:
+        """Return a table's rows, numbered from 1. Of Parquet only `columns` are read, or all for ()."""
         from ctxsim.readers.source.tables import csv_rows, parquet_rows
 
-        return parquet_rows(self.source, columns or self.columns) if self.parquet else csv_rows(self.source)
+        rows = parquet_rows(self.source, columns or self.columns) if self.parquet else csv_rows(self.source)
+        return (Record(number, row, f"{self.source.name} row {number}") for number, row in rows)
 
     @property
     def database(self) -> bool:
@@ -192,7 +192,7 @@ class Sample:
     def all(self, notes: list[str]) -> Iterator[Record]:
         """Return the values of a table or of JSON lines, or the document alone; skipped lines are noted."""
         if self.columns:
-            yield from (Record(number, row, f"{self.source.name} row {number}") for number, row in self.rows())
+            yield from self.rows()
         elif self.document is None:
             yield from self.source.records(notes)
         else:

@@ -188,8 +188,6 @@ class Source:
         """Return a context that turns the errors of decompression and of the file system into InputError."""
         try:
             yield
-        except BrokenPipeError:
-            raise
         except (EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
             raise InputError(self.name, f"cannot be read: {error}") from error
 

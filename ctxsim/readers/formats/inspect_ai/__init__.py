@@ -11,13 +11,13 @@ Documentation: https://inspect.aisi.org.uk/eval-logs.html
 """
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, text_of
-from ctxsim.readers.assembly.requests.threads import Request, Step, Thread, threads
+from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.readers.formats.inspect_ai.events import ModelEvent, Walk, add_message, response_parts, vendor_of
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
@@ -75,14 +75,12 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:
     with source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
         for name in sorted(sample.members):
-            parts = name.split("/")
-            if parts[0] != "samples":
-                continue
-            if len(parts) == 2 and name.endswith(".json"):
-                yield f"{source.name}!{name}", _member(source, archive, name)
-            elif len(parts) == 3 and parts[2] == "sample.json":
-                folder = name.removesuffix("sample.json")
-                yield f"{source.name}!{name}", _member(source, archive, name) | _sequences(source, archive, folder)
+            match name.split("/"):
+                case ["samples", file] if file.endswith(".json"):
+                    yield f"{source.name}!{name}", _member(source, archive, name)
+                case ["samples", _, "sample.json"]:
+                    folder = name.removesuffix("sample.json")
+                    yield f"{source.name}!{name}", _member(source, archive, name) | _sequences(source, archive, folder)
 
 
 def _sequences(source: Source, archive: zipfile.ZipFile, folder: str) -> dict[str, Any]:
@@ -143,13 +141,12 @@ def _final_messages(name: str, where: str, sample: _Sample, found: Walk) -> Tran
 
 
 def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> None:
-    chain = thread.steps
-    first = calls[chain[0].number]
+    first = calls[thread.steps[0].number]
     assembly.tools += first.tools
     # Requests are logged whole: one without a system prompt was sent without.
     assembly.head_recorded = True
     whole = True
-    for place, step in enumerate(chain):
+    for step, following in zip(thread.steps, (*thread.steps[1:], None), strict=True):
         call = calls[step.number]
         stored = call.stored
         whole = whole and step.whole
@@ -160,7 +157,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
             assembly.shortening("unrecorded change of the history")
         vendor = vendor_of(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
-        summarizes = _summarizes(call, chain[place + 1 :], calls)
+        summarizes = following is not None and not following.whole and _summarizes(call, calls[following.number])
         # The last message of a request for a summary is the prompt that asks for it.
         for message in new[:-1] if summarizes else new:
             assembly.counts[FOREIGN] += message.role == "assistant"
@@ -179,7 +176,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
         assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
     for number in thread.abandoned:
         _paid(assembly, calls[number])
-    if any(calls[step.number].tools != first.tools for step in chain):
+    if any(calls[step.number].tools != first.tools for step in thread.steps):
         assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
 
 
@@ -189,10 +186,7 @@ def _paid(assembly: Assembly, call: ModelEvent, summary: bool = False) -> None:
     assembly.beside(usage, time_s(stored.timestamp), stored.served_by or stored.model, summary)
 
 
-def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]) -> bool:
+def _summarizes(call: ModelEvent, following: ModelEvent) -> bool:
     """Return whether this response is the text that the next request has as the summary of the history."""
-    if not later or later[0].whole:
-        return False
     text = text_of(call.reply.blocks).strip()
-    summaries = [message for message in calls[later[0].number].messages if message.summary]
-    return bool(text) and any(text in text_of(message.content) for message in summaries)
+    return bool(text) and any(one.summary and text in text_of(one.content) for one in following.messages)

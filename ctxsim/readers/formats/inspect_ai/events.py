@@ -137,8 +137,6 @@ _OTHERS = (
 
 
 class Compaction(msgspec.Struct):
-    """A recorded compaction of the history."""
-
     type: str = "summary"
     tokens_before: int | None = None
 
@@ -174,8 +172,6 @@ class ModelEvent(msgspec.Struct):
 
 
 class Span(msgspec.Struct):
-    """A span that contains events."""
-
     id: str
     name: str = ""
     type: str | None = None

@@ -42,7 +42,6 @@ COLUMNS = {
 
 COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
 
-
 NEWER = f"the sessions of OpenCode 2 in this database, in its table session_v2, {UNREAD}"
 
 

@@ -76,8 +76,6 @@ class Info(msgspec.Struct):
 
 
 class Part(msgspec.Struct):
-    """A part of a message, of any type."""
-
     type: str
     message_id: str | None = field(default=None, name="messageID")
     text: str = ""
@@ -104,8 +102,6 @@ class Part(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """A message with its parts."""
-
     info: Info
     parts: list[Part]
 
@@ -120,7 +116,6 @@ def _media(mime: str) -> Media:
 
 
 def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
-    """Return a session as a transcript."""
     failed = {
         one.info.parent_id or before.info.id
         for before, one in pairwise(messages) if one.info.summary is True and one.info.error

@@ -166,15 +166,11 @@ class Agent(msgspec.Struct):
 
     def _response(self, event: Event, action: str, fields: dict[str, Any]) -> None:
         self._agent_spoke = action == "message"
-        response = event.response
-        if response is None:
-            parts = self._rebuilt(event, action, fields)
-            response = ChatResponse()
-        else:
-            if response.id and response.id in self._responses:
-                return
-            self._responses.add(response.id or "")
-            parts = response.parts()
+        response = event.response or ChatResponse()
+        if response.id and response.id in self._responses:
+            return
+        self._responses.add(response.id or "")
+        parts = response.parts() if event.response else self._rebuilt(event, action, fields)
         self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
         # An action is stored when the response has come.
         made_s = response.created if event.timestamp is None else time_s(event.timestamp)

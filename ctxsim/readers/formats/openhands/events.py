@@ -15,6 +15,7 @@ Documentation: https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/eve
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,7 @@ class _Run(msgspec.Struct):
 
 def matches(sample: Sample) -> bool:
     """A list of events, an object with one under `trajectory`, or JSONL of events or of runs with their `history`."""
-    if sample.folder or not sample.records:
-        return False
-    first = sample.records[0]
+    first = sample.first
     if has(first, history=list):
         history = _flat(first["history"])
         return "trajectory" not in first and (_are_events(history) if history else "test_result" in first)
@@ -85,12 +84,10 @@ def owns(folder: Path) -> bool:
     """Whether a folder is an event store: nothing but files `<number>.json`, each an event."""
     files = _event_files(folder)
     known = set(files)
-    if not files or any(not entry.name.startswith(".") and entry not in known for entry in folder.iterdir()):
-        return False
-    try:
-        return _are_stored([Sample(Source(str(files[0]), files[0])).document])
-    except InputError:
-        return False
+    if files and all(entry.name.startswith(".") or entry in known for entry in folder.iterdir()):
+        with suppress(InputError):
+            return _are_stored([Sample(Source(str(files[0]), files[0])).document])
+    return False
 
 
 def _event_files(folder: Path) -> list[Path]:
@@ -103,8 +100,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     if sample.folder:
         yield from _run(source.name, _stored(sample.folder, notes), notes)
-        return
-    if has(sample.records[0], history=list):
+    elif has(sample.first, history=list):
         yield from _runs(source, sample, notes)
     elif (events := _exported(sample)) is not None:
         yield from _run(source.name, _numbered(source.name, events), notes)
