@@ -26,7 +26,7 @@ from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.spans.span import finite
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s, under
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "langchain"
@@ -183,7 +183,7 @@ def _kind_and_fields(value: Any) -> tuple[str, Any]:
     kind = _CLASSES.get(kind.removesuffix("Chunk"), kind)
     if kind not in _CLASSES.values():
         return "", None
-    if isinstance(value.get("data"), dict) and "content" in value["data"]:
+    if has(value, data=dict) and "content" in value["data"]:
         return kind, value["data"]
     # `model_dump` has the fields beside the kind; these two stand in messages of every kind.
     return (kind, value) if "content" in value and "additional_kwargs" in value else ("", None)
@@ -230,7 +230,7 @@ def _response_parts(message: _Message) -> Iterator[Part]:
 
 
 def _is_run(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("run_type"), str) and "inputs" in value
+    return has(value, run_type=str, inputs=object)
 
 
 def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[str, str, _Run]]:

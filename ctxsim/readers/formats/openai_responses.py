@@ -37,9 +37,7 @@ def _are_items(values: list[Any]) -> bool:
 
 
 def _is_item(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    kind = value.get("type", "message")
+    kind = value.get("type", "message") if isinstance(value, dict) else None
     if kind == "message":
         return has(value, role=str)
     return isinstance(kind, str) and (

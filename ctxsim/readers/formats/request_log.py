@@ -23,7 +23,7 @@ import msgspec
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Logged, transcripts
-from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has, time_s
+from ctxsim.readers.source import Record, Sample, Source, convert, decoded, has, time_s, under
 from ctxsim.transcript import Transcript
 
 NAME = "request-log"
@@ -63,8 +63,7 @@ def matches(sample: Sample) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    line = isinstance(value, dict) and value.get("type") == "request"
-    return line and looks_like_request(_body(value.get("request_params")))
+    return under(value, "type") == "request" and looks_like_request(_body(value.get("request_params")))
 
 
 def _is_pair(value: Any) -> bool:
@@ -105,12 +104,11 @@ def _logs(records: Iterator[Record], notes: list[str]) -> Iterator[Logged]:
         elif _is_line(value):
             left_out["request(s) without a recorded response left out"] += waiting is not None
             waiting = where, convert(value, _Line, where)
-        elif waiting and isinstance(value, dict) and value.get("type") == "response":
+        elif waiting and under(value, "type") == "response":
             line = convert(value, _Line, where)
             place, asked = waiting
             waiting = None
-            logged = pair(place, _body(asked.request_params), _body(line.response), time_s(asked.timestamp))
-            if logged:
+            if logged := pair(place, _body(asked.request_params), _body(line.response), time_s(asked.timestamp)):
                 left_out["usage record(s) of SWE-agent left out: its own estimate"] += logged.usage is not None
                 logged.usage = None
                 yield logged

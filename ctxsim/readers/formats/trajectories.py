@@ -213,15 +213,13 @@ class _Adding:
         fields = ("tool_calls", "function_call", "reasoning_content", "reasoning")
         reply = convert({name: value[name] for name in fields if name in value} | {"content": text}, Reply, where)
         parts = block_parts(blocks, where) if blocks else reply.parts()
-        if not any(part.kind == "tool_call" for part in parts):
-            name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
-            reasoning = [part for part in parts if part.kind == "reasoning"]
-            if name:
-                what = "call(s) that stand in the text: the message after each is taken as its result"
-                self.assembly.counts[what] += 1
-                self._response_of([*reasoning, *call_in_text(text, name)], in_text=True)
-                return
-        self._response_of(parts)
+        called = any(part.kind == "tool_call" for part in parts)
+        name = None if called else tagged_call(text) or (fenced_command(text) if self.fenced else None)
+        if name:
+            what = "call(s) that stand in the text: the message after each is taken as its result"
+            self.assembly.counts[what] += 1
+            parts = [*(part for part in parts if part.kind == "reasoning"), *call_in_text(text, name)]
+        self._response_of(parts, in_text=name is not None)
 
     def _response_of(self, parts: list[Part], in_text: bool = False) -> None:
         self.open = sum(part.kind == "tool_call" for part in parts)

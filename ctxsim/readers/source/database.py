@@ -48,30 +48,24 @@ page that is in a tree many times has endless rows.
 """
 
 
-class Database:
+class Database(ExitStack[None]):
     """A source that is a database. Each `read` sees one moment of it, even while a program writes.
 
     A context manager: its end deletes temporary copies. Raises InputError for a database in an archive or a pipe.
     """
 
     def __init__(self, source: Source) -> None:
+        super().__init__()
         self.name = source.name
         if source.path is None or source.member is not None or _starts(source.path, len(SQLITE)) != SQLITE:
             raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
         self.path = source.path
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
-        self._copies = ExitStack()
         self._copy: Path | None = None
         self._copied: object = None
         size = sum(file.stat().st_size for file in (self.path, *written_beside(self.path)))
         self._steps = iter(range(0, MOST_STEPS + STEPS_PER_BYTE * size, STEPS_AT_ONCE))
-
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._copies.close()
 
     def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of `ask`. Raises InputError if the database can't be read, or changes during every try."""
@@ -129,8 +123,8 @@ class Database:
     def _of_both(self, before: object) -> Path | None:
         """Return a copy of the database, with its log beside it; None if they changed meanwhile."""
         if self._copy is None or self._copied != before:
-            self._copies.close()
-            self._copy = Path(self._copies.enter_context(tempfile.TemporaryDirectory(prefix="ctxsim-")), "copy")
+            self.close()
+            self._copy = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="ctxsim-")), "copy")
             self._copied = before
             with suppress(FileNotFoundError):
                 for ending in ("", "-wal"):
