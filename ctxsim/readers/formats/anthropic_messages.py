@@ -39,8 +39,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _read(found: Conversation) -> Transcript:
     assembly = Assembly(found.name, NAME)
-    messages = found.messages(assembly)
     if isinstance(found.value, dict) and found.value.get("system"):
         assembly.system.append(text_of(found.value["system"]))
-    add_messages(assembly, messages, found.where)
+    add_messages(assembly, found.messages(assembly), found.where)
     return assembly.transcript()

@@ -94,7 +94,6 @@ def _finish(start: Any, items: list[Item], calls: list[Call], notes: list[str], 
     fields |= {"items": tuple(items), "calls": tuple(calls), "notes": (*start.notes, *notes)}
     del fields["ctxsim"]
     transcript = Transcript(**fields)
-    found = problems(transcript)
-    if found:
+    if found := problems(transcript):
         raise InputError(f"{where}, transcript {start.name}", found[0])
     return transcript

@@ -102,8 +102,7 @@ class _Run(msgspec.Struct):
 
 def matches(sample: Sample) -> bool:
     """A list of LangChain messages, an object that holds one under `messages`, or LangSmith runs."""
-    lists = map(message_list, sample.records)
-    return bool(sample.records) and (_alike(sample.records) or all(map(_alike, lists)))
+    return bool(sample.records) and (_alike(sample.records) or all(map(_alike, map(message_list, sample.records))))
 
 
 def _alike(values: list[Any]) -> bool:
@@ -176,8 +175,7 @@ def _kind_and_fields(value: Any) -> tuple[str, Any]:
         return "", None
     identity = value.get("id")
     if value.get("lc") and isinstance(identity, list) and identity and isinstance(value.get("kwargs"), dict):
-        name = str(identity[-1]).removesuffix("Chunk")
-        return _CLASSES.get(name, ""), value["kwargs"]
+        return _CLASSES.get(str(identity[-1]).removesuffix("Chunk"), ""), value["kwargs"]
     kind = str(value.get("type"))
     # Messages put together from a stream have their class's name as type.
     kind = _CLASSES.get(kind.removesuffix("Chunk"), kind)

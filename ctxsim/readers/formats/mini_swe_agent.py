@@ -59,8 +59,7 @@ def matches(sample: Sample) -> bool:
     """A named `trajectory_format`, or a bare list in which a `<returncode>` text follows a fenced command."""
     value = sample.document
     if isinstance(value, dict):
-        named = str(value.get("trajectory_format", "")).startswith("mini-swe-agent")
-        return named and has(value, messages=list)
+        return has(value, messages=list) and str(value.get("trajectory_format", "")).startswith("mini-swe-agent")
     return isinstance(value, list) and any(_is_step(command, result) for command, result in pairwise(value))
 
 
@@ -78,9 +77,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcript of a run."""
     value = {"messages": sample.document} if isinstance(sample.document, list) else sample.document
     document = convert(value, _Document, source.name)
-    messages = convert_all(document.messages, _Message, f"{source.name} message")
     assembly = Assembly(source.name, NAME)
-    _add_messages(assembly, messages)
+    _add_messages(assembly, convert_all(document.messages, _Message, f"{source.name} message"))
     asked = document.api_calls
     if asked and asked != assembly.calls:
         assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")

@@ -130,7 +130,6 @@ def _command_place(text: str, command: str) -> int | None:
     if not command:
         return None
     for before in ("```\n", "<command>\n", ""):
-        at = text.rfind(before + command)
-        if at >= 0:
+        if (at := text.rfind(before + command)) >= 0:
             return at + len(before)
     return None

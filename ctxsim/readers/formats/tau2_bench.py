@@ -68,8 +68,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     for number, value in enumerate(sample.document["simulations"]):
         where = f"{source.name} simulation {number}"
         simulation = convert(value, _Simulation, where)
-        name = trial_name(source.name, simulation.task_id, simulation.trial, seen)
-        yield _one(name, where, simulation, info)
+        yield _one(trial_name(source.name, simulation.task_id, simulation.trial, seen), where, simulation, info)
 
 
 def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcript:

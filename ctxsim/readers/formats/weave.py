@@ -67,8 +67,7 @@ def _kind(row: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
     told = table(table(row.get("attributes")).get("weave")).get("kind")
     if isinstance(told, str):
         return {"llm": MODEL, "agent": AGENT}.get(told, OTHER)
-    answered = table(row.get("output"))
-    return MODEL if looks_like_request(inputs) and api_of(answered) is not None else OTHER
+    return MODEL if looks_like_request(inputs) and api_of(table(row.get("output"))) is not None else OTHER
 
 
 _ROWS = Rows(NAME, _is_row, ("batch", "calls", "data"), _span)

@@ -75,8 +75,7 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 def check_archive(archive: zipfile.ZipFile, name: str) -> None:
     """Raise InputError if the members, by the sizes that the archive states, expand to more than recordings do."""
     assert archive.fp is not None
-    size = archive.fp.seek(0, io.SEEK_END)
-    check_expansion(sum(info.file_size for info in archive.infolist()), size, name)
+    check_expansion(sum(info.file_size for info in archive.infolist()), archive.fp.seek(0, io.SEEK_END), name)
 
 
 def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

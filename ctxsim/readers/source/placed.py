@@ -52,25 +52,17 @@ class Placed(Source):
         # Only the process that made the copies deletes them.
         return {**self.__dict__, "_keeps": None}
 
-    @property
-    def here(self) -> Source:
-        """The copy as a source of its own, under the name that its path gives it."""
-        name = self.root + self.name.removeprefix(self.shown)
-        return Source(name, self.path, self.data, self.named, self.member, self.refused, self.column, self.reader)
-
-    def told(self, text: str) -> str:
-        """Return a text with the original's path in place of the copy's."""
-        return text.replace(self.root, self.shown)
-
     def read_by(self, read: Callable[[Source], Iterator[Transcript]]) -> Iterator[Transcript]:
         """Yield a reader's transcripts of the copy, with the original's path in names and notes; errors show it too."""
+        name = self.root + self.name.removeprefix(self.shown)
+        copy = Source(name, self.path, self.data, self.named, self.member, self.refused, self.column, self.reader)
         try:
-            for transcript in read(self.here):
+            for transcript in read(copy):
                 yield msgspec.structs.replace(
                     transcript,
-                    name=self.told(transcript.name),
-                    parent=transcript.parent and self.told(transcript.parent),
-                    notes=tuple(map(self.told, transcript.notes)),
+                    name=transcript.name.replace(self.root, self.shown),
+                    parent=transcript.parent and transcript.parent.replace(self.root, self.shown),
+                    notes=tuple(note.replace(self.root, self.shown) for note in transcript.notes),
                 )
         except CtxsimError as error:
             raise retold(error, self.root, self.shown) from error

@@ -107,11 +107,10 @@ def _listed(store: Any, address: str, shown: str) -> tuple[str, dict[str, str]]:
     top = rest.strip("/")
     if not top:
         raise InputError(shown, "names no bucket or folder")
-    folder = rest.endswith("/")
     try:
         here = address if scheme.startswith("http") else store._strip_protocol(address)
         # Behind HTTP a folder is a page of links: read only if the address ends with a slash.
-        if not folder and (scheme.startswith("http") or store.isfile(here)):
+        if not rest.endswith("/") and (scheme.startswith("http") or store.isfile(here)):
             found = {top: here} if store.exists(here) else {}
         else:
             found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}

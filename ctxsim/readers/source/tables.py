@@ -34,8 +34,7 @@ def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int
         number, pace, size = 0, Pace(source.name), _size(source)
         try:
             for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted, use_threads=False):
-                read = pace.took(batch.nbytes + ROW_BYTES * len(batch))
-                check_expansion(read, size, source.name)
+                check_expansion(pace.took(batch.nbytes + ROW_BYTES * len(batch)), size, source.name)
                 for value in batch.to_pylist():
                     number += 1
                     yield number, value

@@ -100,8 +100,7 @@ def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
 
 def _transcripts(source: Source, where: str, sample: _Sample) -> Iterator[Transcript]:
     old = sample.transcript or {}
-    kept = sample.attachments or old.get("content") or {}
-    attachments = convert(kept, dict[str, str], f"{where} attachments")
+    attachments = convert(sample.attachments or old.get("content") or {}, dict[str, str], f"{where} attachments")
     pool = convert(sample.message_pool or (sample.events_data or {}).get("messages") or [], list[Any], f"{where} pool")
     found = Walk(pool, attachments, where)
     found.events(sample.events or old.get("events") or [])

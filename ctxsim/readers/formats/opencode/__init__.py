@@ -122,6 +122,5 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
             info = json_file(path, Info)
             messages.append(Message(info, parts.get(info.id, [])))
         messages.sort(key=lambda message: message.info.created_ms or 0)
-        parent = names.get(session.parent_id or "")
-        made = transcript(names[session.id], NAME, session, messages, parent)
+        made = transcript(names[session.id], NAME, session, messages, names.get(session.parent_id or ""))
         yield msgspec.structs.replace(made, notes=(*made.notes, *copied))

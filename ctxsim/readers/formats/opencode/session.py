@@ -243,8 +243,7 @@ class _Reading(msgspec.Struct):
                 case "tool":
                     parts.append(assembly.Part("tool_call", compact_json(part.input), part.tool, part.call_id))
         cleared = self._clear(time_s)
-        model = info.model_id or info.model
-        self.assembly.response(parts, usage, time_s, model, comparable=not cleared)
+        self.assembly.response(parts, usage, time_s, info.model_id or info.model, comparable=not cleared)
         for part in step:
             if part.type == "tool" and part.state:
                 self._result(part)

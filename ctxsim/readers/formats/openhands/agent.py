@@ -4,6 +4,7 @@ The lines around an observation follow `openhands/events/observation/commands.py
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
 """
 
+from collections.abc import Sequence
 from operator import ge
 from typing import Any
 
@@ -86,18 +87,16 @@ class _ShellState(msgspec.Struct):
     exit_code: int = -1
 
 
-class Sums(msgspec.Struct):
-    """What requests have used so far, as the log stated it last: tokens, of four kinds, and dollars."""
-
-    last: tuple[float, ...] = (0, 0, 0, 0, 0.0)
-
-
 class Agent(msgspec.Struct):
-    """Turns the events of one agent into its transcript. `above` are the sums of the agent that delegated to it."""
+    """Turns the events of one agent into its transcript.
+
+    `sums` are the tokens, of four kinds, and the dollars that requests have used so far, as the log stated them last;
+    `above` are the sums of the agent that delegated to it.
+    """
 
     assembly: Assembly
-    above: Sums | None = None
-    sums: Sums = field(default_factory=Sums)
+    above: list[float] | None = None
+    sums: list[float] = field(default_factory=lambda: [0.0] * 5)
     _responses: set[str] = set()
     _calls: set[str] = set()
     _by_user: set[int | None] = set()
@@ -105,7 +104,7 @@ class Agent(msgspec.Struct):
     _event_of: list[int | None] = []
     _model: str = ""
     # What this agent's own event stated last.
-    _last: tuple[float, ...] = (0, 0, 0, 0, 0.0)
+    _last: Sequence[float] = (0, 0, 0, 0, 0.0)
     _agent_spoke: bool = True
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
@@ -120,17 +119,17 @@ class Agent(msgspec.Struct):
 
     def _grown(self, event: Event) -> Usage:
         """Return what was used since the action before: the growth of the sums."""
-        stated = (event.prompt, event.output, event.read, event.written, dollars(event.cost) or self.sums.last[4])
+        stated = (event.prompt, event.output, event.read, event.written, dollars(event.cost) or self.sums[4])
         if self.above is not None:
             # Its sums go on from those of the agent above, or in older versions start at 0, as the first usage tells.
             used = event.response.usage if event.response else None
             alone = used is not None and used.prompt_tokens == event.prompt
-            begun = any(self.above.last) and all(map(ge, stated, self.above.last))
+            begun = any(self.above) and all(map(ge, stated, self.above))
             self.sums = self.above if begun and not alone else self.sums
             self.above = None
-        before = self.sums.last if all(map(ge, stated, self.sums.last)) else self._last
+        before = self.sums if all(map(ge, stated, self.sums)) else self._last
         prompt, output, read, written, cost = (now - old for now, old in zip(stated, before, strict=True))
-        self.sums.last = self._last = stated
+        self.sums[:] = self._last = stated
         return Usage(int(prompt), int(output), int(read), int(written), cost_usd=dollars(cost))
 
     def _condensed(self, condensation: _Condensation, event: Event) -> None:

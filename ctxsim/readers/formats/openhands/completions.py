@@ -119,8 +119,7 @@ def _sample(file: Path) -> Sample:
 
 def _time_s(file: Path) -> float:
     """Return the time in the name, `<model>-<epoch seconds>.json`; without it, the record's, which must be opened."""
-    named = re.search(r"-(\d{9,}(?:\.\d+)?)\.json", file.name)
-    if named:
+    if named := re.search(r"-(\d{9,}(?:\.\d+)?)\.json", file.name):
         return float(named[1])
     try:
         return convert(_sample(file).document, _Record, str(file)).timestamp or 0.0
@@ -138,8 +137,7 @@ def _logged(value: Any, where: str) -> Logged:
         else:
             add_message(request, message)
     # `kwargs.tools` was sent. `tools` alone was not, if a converter wrote it into the system prompt.
-    tools = record.sent_tools or (None if as_text else record.tools) or []
-    request.tools += map(compact_json, tools)
+    request.tools += map(compact_json, record.sent_tools or (None if as_text else record.tools) or [])
     # Without a latency, the time of the response is used.
     time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
     usage = record.response.whole_usage(record.cost)
