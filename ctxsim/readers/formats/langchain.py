@@ -14,6 +14,7 @@ https://docs.smith.langchain.com/reference/data_formats/run_data_format
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, pairwise
 from typing import Any
 
@@ -69,19 +70,17 @@ class _Message(msgspec.Struct):
     def usage(self) -> Usage | None:
         """The recorded usage, or None; `input_tokens` is the whole prompt. LangChain's lacks what OpenRouter states."""
         metadata = self.response_metadata or {}
-        try:
-            stated = msgspec.convert(metadata.get("token_usage") or {}, chat_messages.ChatUsage).whole()
-        except msgspec.ValidationError:
-            stated = None
-        cost = dollars(metadata.get("cost")) or (stated.cost_usd if stated else None)
+        stated = Usage(0)
+        with suppress(msgspec.ValidationError):
+            stated = msgspec.convert(metadata.get("token_usage") or {}, chat_messages.ChatUsage).whole() or stated
+        cost = dollars(metadata.get("cost")) or stated.cost_usd
         if not self.input_tokens:
             # langchain-core had no usage of its own before 0.2.
-            return stated.costing(cost) if stated and stated.input_tokens else None
+            return stated.costing(cost) if stated.input_tokens else None
         # LangChain leaves written tokens out of `cache_creation` if it states them by lifetime.
         lived = (self.written_5m or 0) + (self.written_1h or 0)
-        written = self.written or lived or (stated.cache_write_tokens if stated else None) or self.written
-        counted = (self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h)
-        return Usage(self.input_tokens, *counted)
+        written = self.written or lived or stated.cache_write_tokens or self.written
+        return Usage(self.input_tokens, self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h)
 
 
 class _Run(msgspec.Struct):

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
@@ -68,22 +69,21 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per session."""
     if sample.folder:
         yield from _stored(source, sample.folder)
-        return
-    if sample.database:
+    elif sample.database:
         asked = "SELECT id, parent_id FROM session ORDER BY time_created, id"
         newer = (NEWER,) if "session_v2" in sample.tables else ()
         for one in of_database(source, lambda found: found.execute(asked), _of_database):
             yield msgspec.structs.replace(one, notes=(*one.notes, *newer))
             newer = ()
-        return
-    session = convert(sample.document["info"], Session, f"{source.name} info")
-    messages: list[Message] = []
-    for number, value in enumerate(sample.document["messages"]):
-        where = f"{source.name} message {number}"
-        exported = convert(value, _Exported, where)
-        parts = convert_all(exported.parts, Part, f"{where} part")
-        messages.append(Message(convert(exported.info, Info, where), parts))
-    yield transcript(source.name, NAME, session, messages, None)
+    else:
+        session = convert(sample.document["info"], Session, f"{source.name} info")
+        messages: list[Message] = []
+        for number, value in enumerate(sample.document["messages"]):
+            where = f"{source.name} message {number}"
+            exported = convert(value, _Exported, where)
+            parts = convert_all(exported.parts, Part, f"{where} part")
+            messages.append(Message(convert(exported.info, Info, where), parts))
+        yield transcript(Assembly(source.name, NAME), session, messages)
 
 
 def _of_database(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
@@ -100,7 +100,7 @@ def _of_database(found: Connection, session: str, name: str, parent: str | None)
         return None
     stated = {"id": session, "parentID": of_session["parent_id"], "time": {"created": of_session["time_created"]}}
     about = convert(stated | {key: of_session.get(key) for key in ("version", "directory")}, Session, name)
-    return transcript(name, NAME, about, messages, parent)
+    return transcript(Assembly(name, NAME, parent), about, messages)
 
 
 def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
@@ -117,10 +117,8 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     names = {session.id: f"{source.name}#{session.id}" for session in sessions}
     copied = [COPIED] if (folder.parent / "opencode.db").exists() else []
     for session in sessions:
-        messages = []
-        for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
-            info = json_file(path, Info)
-            messages.append(Message(info, parts.get(info.id, [])))
-        messages.sort(key=lambda message: message.info.created_ms or 0)
-        made = transcript(names[session.id], NAME, session, messages, names.get(session.parent_id or ""))
+        paths = sorted(kept[session.id].glob("*.json")) if session.id in kept else ()
+        infos = sorted((json_file(path, Info) for path in paths), key=lambda info: info.created_ms or 0)
+        assembly = Assembly(names[session.id], NAME, names.get(session.parent_id or ""))
+        made = transcript(assembly, session, [Message(info, parts[info.id]) for info in infos])
         yield msgspec.structs.replace(made, notes=(*made.notes, *copied))

@@ -115,25 +115,25 @@ def _media(mime: str) -> Media:
     return Media(mime.partition("/")[0] or "file", IMAGE_TOKENS["anthropic"])
 
 
-def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
+def transcript(assembly: Assembly, session: Session, messages: list[Message]) -> Transcript:
     failed = {
         one.info.parent_id or before.info.id
         for before, one in pairwise(messages) if one.info.summary is True and one.info.error
     }  # fmt: skip
-    reading = _Reading(Assembly(name, format, parent), failed)
+    reading = _Reading(assembly, failed)
     stated = (one if isinstance(one, str) else "" for one in (session.directory, session.version))
-    reading.assembly.project, reading.assembly.version = stated
+    assembly.project, assembly.version = stated
     # A fork copies messages with their times, so they are older than the session.
     forked_ms = session.created_ms or 0
     times = enumerate((message.info.created_ms or math.inf for message in messages), 1)
     copied = max((number for number, created_ms in times if created_ms < forked_ms), default=0)
     for number, message in enumerate(messages, 1):
         reading.message(message)
-        if number == copied and reading.assembly.calls:
+        if number == copied and assembly.calls:
             reading.inherited(forked_ms / 1000)
-    if session.parent_id and not parent:
-        reading.assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
-    return reading.assembly.finished()
+    if session.parent_id and not assembly.parent:
+        assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
+    return assembly.finished()
 
 
 class _Reading(msgspec.Struct):
