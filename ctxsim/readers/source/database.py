@@ -79,22 +79,18 @@ class Database(ExitStack[None]):
 
     def _once(self, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
         """Return the result of one try as a 1-tuple; None if it has to be tried again."""
-        path = self.path
-        before = _state(path)
+        path, before = self.path, _state(self.path)
         if _starts(_beside(path, "-journal"), len(_JOURNAL)) == _JOURNAL:
             time.sleep(_PAUSE_S)
             return None
         if not _starts(_beside(path, "-wal"), len(_JOURNAL)):
             return self._asked(path, "immutable=1", ask, before)
-        by_index = _beside(path, "-shm").exists()
-        if by_index and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):
+        if _beside(path, "-shm").exists() and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):
             return found
         copy = self._of_both(before)
         return self._asked(copy, "mode=ro", ask, None) if copy else None
 
-    def _asked(
-        self, path: Path, how: str, ask: Callable[[sqlite3.Connection], T], before: object | None
-    ) -> tuple[T] | None:
+    def _asked(self, path: Path, how: str, ask: Callable[[sqlite3.Connection], T], before: object) -> tuple[T] | None:
         """Return the result as a 1-tuple; None if the state isn't `before` any more or the log can't be read yet."""
         import sqlite3
 
