@@ -137,6 +137,8 @@ _OTHERS = (
 
 
 class Compaction(msgspec.Struct):
+    """A recorded compaction of the history."""
+
     type: str = "summary"
     tokens_before: int | None = None
 
@@ -172,6 +174,8 @@ class ModelEvent(msgspec.Struct):
 
 
 class Span(msgspec.Struct):
+    """A span that contains events."""
+
     id: str
     name: str = ""
     type: str | None = None

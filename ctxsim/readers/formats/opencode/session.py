@@ -76,6 +76,8 @@ class Info(msgspec.Struct):
 
 
 class Part(msgspec.Struct):
+    """A part of a message, of any type."""
+
     type: str
     message_id: str | None = field(default=None, name="messageID")
     text: str = ""
@@ -102,6 +104,8 @@ class Part(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
+    """A message with its parts."""
+
     info: Info
     parts: list[Part]
 
@@ -116,6 +120,7 @@ def _media(mime: str) -> Media:
 
 
 def transcript(assembly: Assembly, session: Session, messages: list[Message]) -> Transcript:
+    """Return a session as a transcript."""
     failed = {
         one.info.parent_id or before.info.id
         for before, one in pairwise(messages) if one.info.summary is True and one.info.error
