@@ -1,4 +1,4 @@
-"""The time limit of a call into users' code, for this process's main thread."""
+"""Limits that environment variables set, and the time limit of a call into users' code in this process's main thread."""
 
 import os
 import signal
@@ -13,16 +13,21 @@ DEFAULT_S = 60.0
 """Seconds that one call into a policy, an estimator or a reader from outside the package may take."""
 
 
-def limit_s() -> float:
-    """Return the time limit in seconds. Raises InputError if the variable is no positive number."""
-    text = os.environ.get(VARIABLE, str(DEFAULT_S))
+def limit_in(unit: str, variable: str, default: float) -> float:
+    """Return the limit that an environment variable sets. Raises InputError if it is no positive number."""
+    text = os.environ.get(variable, str(default))
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise InputError(VARIABLE, f"is '{text}', not a number of seconds")
-    return seconds
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise InputError(variable, f"is '{text}', not a number of {unit}")
+    return number
+
+
+def limit_s() -> float:
+    """Return the time limit in seconds, as `limit_in` does."""
+    return limit_in("seconds", VARIABLE, DEFAULT_S)
 
 
 def too_long() -> str:

@@ -1,10 +1,10 @@
 """Limits on a decompressed source: what exceeds them is refused before it fills the memory or takes hours to read."""
 
-import os
 import time
 from typing import BinaryIO
 
 from ctxsim.errors import InputError
+from ctxsim.plugins.limit import limit_in
 
 VARIABLE = "CTXSIM_MAX_MB"
 DEFAULT_MB = 100
@@ -46,14 +46,7 @@ def most_bytes() -> int:
 
     Raises InputError if the variable is no positive number.
     """
-    text = os.environ.get(VARIABLE, str(DEFAULT_MB))
-    try:
-        megabytes = float(text)
-    except ValueError:
-        megabytes = 0.0
-    if not 0 < megabytes < 1e9:
-        raise InputError(VARIABLE, f"is '{text}', not a number of megabytes")
-    return int(megabytes * 1_000_000)
+    return int(limit_in("megabytes", VARIABLE, DEFAULT_MB) * 1_000_000)
 
 
 def read_all(stream: BinaryIO, name: str) -> bytes:
