@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly.blocks import Part, text_and_media
+from ctxsim.readers.assembly.segments import history
 from ctxsim.readers.source import Source, under
 from ctxsim.transcript import NO_HISTORY, NO_RESULT, Call, Compaction, Head, Item, Kind, Media, Transcript, Usage
 
@@ -111,8 +112,6 @@ class Assembly:
 
         Return by how many places the newest items moved to the front, because a compaction removed others.
         """
-        from ctxsim.readers.assembly.segments import history
-
         self._close_exchange()
         self.notes.append(f"begins with {self.calls} response(s) copied from another session, where they are counted")
         before, self.items = len(self.items), list(history(self.transcript()))
@@ -265,9 +264,7 @@ class Assembly:
         return found
 
     def _answer(self, call: Item, text: str, media: tuple[Media, ...] = ()) -> int:
-        last = self.items[-1]
-        if last.kind != "tool_result":
-            self._message += 1
+        self._message += self.items[-1].kind != "tool_result"
         place = len(self.items)
         self.items.append(Item("tool_result", place, self._message, text, call.tool, call.place, call.call_id, media))
         return place
@@ -280,8 +277,8 @@ class Assembly:
 
     def _flush(self) -> None:
         if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._append(waiting)
+            self._append(self._waiting)
+            self._waiting = []
 
     def _close_exchange(self) -> None:
         for call in self._unanswered:

@@ -119,7 +119,6 @@ def image_size(data: str) -> tuple[int, int] | None:
 
     try:
         with Image.open(BytesIO(b64decode(data[: 1 << 16]))) as image:
-            width, height = image.size
-            return int(width), int(height)
+            return image.size
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None

@@ -118,9 +118,8 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
 def add_message(assembly: Assembly, message: Message, model: str = "", at_s: float | None = None) -> None:
     """Add one chat message; each assistant message is a call."""
     if message.role == "assistant":
-        assembly.left_out["empty entry of `tool_calls`"] += sum(
-            call.called is None for call in message.tool_calls or []
-        )
+        empty = sum(call.called is None for call in message.tool_calls or [])
+        assembly.left_out["empty entry of `tool_calls`"] += empty
         assembly.response(message.parts(), None, at_s, model)
     else:
         assembly.message(message.role, message.content, message.tool_call_id or "", message.name or "")
@@ -135,15 +134,21 @@ class Details(msgspec.Struct):
     cache_creation_token_details: Lifetimes | None = None
 
 
-def paid(cost: Any, own_key: Any, details: Any) -> float | None:
-    """Return the dollars of a call by OpenRouter: with the user's own key, `cost` is OpenRouter's fee alone. Source:
-    https://openrouter.ai/docs/use-cases/usage-accounting.
-    """
-    upstream = dollars(under(details, "upstream_inference_cost")) if own_key is True else None
-    return dollars((dollars(cost) or 0.0) + (upstream or 0.0))
+class Paid(msgspec.Struct):
+    """What OpenRouter states of a call's cost (https://openrouter.ai/docs/use-cases/usage-accounting)."""
+
+    cost: Any = None
+    is_byok: Any = None
+    cost_details: Any = None
+
+    @property
+    def usd(self) -> float | None:
+        """Dollars of the call. With the user's own key, `cost` is OpenRouter's fee alone."""
+        upstream = dollars(under(self.cost_details, "upstream_inference_cost")) if self.is_byok is True else None
+        return dollars((dollars(self.cost) or 0.0) + (upstream or 0.0))
 
 
-class ChatUsage(msgspec.Struct):
+class ChatUsage(Paid):
     """Usage of a chat completion; `prompt_tokens` is mostly the whole prompt, as for Anthropic's models by LiteLLM."""
 
     prompt_tokens: int | None = None
@@ -156,10 +161,6 @@ class ChatUsage(msgspec.Struct):
     prompt_cache_hit_tokens: int | None = None
     cached_tokens: int | None = None
     """Tokens that Moonshot read from its cache."""
-    cost: Any = None
-    """Dollars of the call, as OpenRouter states them."""
-    is_byok: Any = None
-    cost_details: Any = None
 
     def whole(self, cost: Any = None) -> Usage | None:
         """Return it as `Usage` of the whole prompt; None if the prompt's size is missing.
@@ -186,8 +187,7 @@ class ChatUsage(msgspec.Struct):
             made += rest
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        usd = dollars(cost) or paid(self.cost, self.is_byok, self.cost_details)
-        return Usage(whole, made, read, written, reasoning, usd, long)
+        return Usage(whole, made, read, written, reasoning, dollars(cost) or self.usd, long)
 
 
 class _Choice(msgspec.Struct):

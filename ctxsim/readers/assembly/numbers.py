@@ -59,13 +59,13 @@ def plausible(transcript: Transcript) -> Transcript:
 
 def _in_range(held: S, found: Counter[str]) -> S:
     """Return a struct without its impossible numbers, which are counted in `found`."""
-    wrong: dict[str, None] = {}
-    for name, (what, least, most) in _RANGES[type(held)].items():
-        value = getattr(held, name)
-        if value is not None and not least <= value <= most:
-            wrong[name] = None
-            found[what] += 1
-    return msgspec.structs.replace(held, **wrong) if wrong else held
+    wrong = {
+        name: what
+        for name, (what, least, most) in _RANGES[type(held)].items()
+        if (value := getattr(held, name)) is not None and not least <= value <= most
+    }
+    found.update(wrong.values())
+    return msgspec.structs.replace(held, **dict.fromkeys(wrong)) if wrong else held
 
 
 def _call(call: Call, found: Counter[str]) -> Call:
@@ -149,13 +149,14 @@ def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
     """Return the sum of usage by name. A count that no usage of a name states stays None, and dollars that not all of
     them state.
     """
-    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    by_name: dict[str, list[Usage]] = defaultdict(list)
     for name, usage in usages:
-        rows[name].append(msgspec.structs.astuple(usage))
-    sums = {name: Usage(*map(_sum, zip(*of_name, strict=True))) for name, of_name in rows.items()}
-    paid = {name: all(Usage(*one).cost_usd is not None for one in of_name) for name, of_name in rows.items()}
-    return {name: usage if paid[name] else usage.costing(None) for name, usage in sums.items()}
+        by_name[name].append(usage)
+    return {name: _sum(some) for name, some in by_name.items()}
 
 
-def _sum(counts: Sequence[Any]) -> Any:
-    return sum(filter(None, counts)) if any(count is not None for count in counts) else None
+def _sum(usages: Sequence[Usage]) -> Usage:
+    rows = zip(*map(msgspec.structs.astuple, usages), strict=True)
+    known = ([count for count in row if count is not None] for row in rows)
+    whole = Usage(*(sum(counts) if counts else None for counts in known))
+    return whole if all(usage.cost_usd is not None for usage in usages) else whole.costing(None)

@@ -11,7 +11,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media, text_of
 from ctxsim.readers.assembly.assembly import LATER_SYSTEM
-from ctxsim.readers.assembly.chat_messages import Details, paid
+from ctxsim.readers.assembly.chat_messages import Details, Paid
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -209,24 +209,19 @@ def _result(output: Any, call_id: str) -> Part:
     return Part("tool_result", text, call_id=call_id, media=media)
 
 
-class ApiUsage(msgspec.Struct):
+class ApiUsage(Paid, kw_only=True):
     """Usage of a response; `input_tokens` is the whole prompt."""
 
     input_tokens: int
     output_tokens: int | None = None
     input_tokens_details: Details | None = None
     output_tokens_details: Details | None = None
-    cost: Any = None
-    """Dollars of the response, as OpenRouter states them."""
-    is_byok: Any = None
-    cost_details: Any = None
 
     def whole(self) -> Usage:
         """Return it as `Usage`."""
         given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
         cached = given.cached_tokens, given.cache_write_tokens
-        return Usage(self.input_tokens, self.output_tokens, *cached, made.reasoning_tokens,
-                     paid(self.cost, self.is_byok, self.cost_details))  # fmt: skip
+        return Usage(self.input_tokens, self.output_tokens, *cached, made.reasoning_tokens, self.usd)
 
 
 class Document(msgspec.Struct):

@@ -53,9 +53,9 @@ def with_mails(text: str, stand_in: Callable[[str], str]) -> str:
     return _MAIL.sub(lambda found: stand_in(found[0]), text)
 
 
-def with_words(text: str, words: re.Pattern[str], stand_in: Callable[[str], str]) -> str:
+def with_words(text: str, words: re.Pattern[str] | None, stand_in: Callable[[str], str]) -> str:
     """Return a text with these words replaced."""
-    return words.sub(lambda found: _replaced(found, 0, stand_in), text)
+    return words.sub(lambda found: _replaced(found, 0, stand_in), text) if words else text
 
 
 def words_of(names: Iterable[str]) -> re.Pattern[str] | None:
@@ -89,15 +89,19 @@ def with_network(text: str, stand_in: Callable[[str, str], str]) -> str:
 
     `stand_in` gets the original and its kind, and returns the replacement.
     """
+
+    def without_host(found: re.Match[str]) -> str:
+        host = _host(found)
+        return found[0].removesuffix(host) + stand_in(host, "host name") if host else found[0]
+
     text = _IP.sub(lambda found: stand_in(found[0], "IP address") if _somebodys(found[0]) else found[0], text)
     text = _PHONE.sub(lambda found: stand_in(found[0], "phone number"), text)
-    return _HOST.sub(lambda found: _host(found, stand_in), text)
+    return _HOST.sub(without_host, text)
 
 
 def told_hosts(text: str) -> Iterator[str]:
     """Yield the host names that `with_network` replaces in a text; elsewhere they stand alone, as in `ping HOST`."""
-    names = (found[found.lastgroup or "url"] for found in _HOST.finditer(text))
-    return (name for name in names if not _NOBODYS.search(name))
+    return filter(None, map(_host, _HOST.finditer(text)))
 
 
 def _somebodys(text: str) -> bool:
@@ -108,10 +112,7 @@ def _somebodys(text: str) -> bool:
     return not (address.is_loopback or address.is_unspecified or address.is_multicast or address.is_reserved)
 
 
-def _host(found: re.Match[str], stand_in: Callable[[str, str], str]) -> str:
-    group = found.lastgroup or "url"
-    name = found[group]
-    if _NOBODYS.search(name):
-        return found[0]
-    start, end = (place - found.start() for place in found.span(group))
-    return found[0][:start] + stand_in(name, "host name") + found[0][end:]
+def _host(found: re.Match[str]) -> str:
+    """Return the host name with which a match ends; '' if it is nobody's."""
+    name = found[found.lastgroup or 0]
+    return "" if _NOBODYS.search(name) else name

@@ -64,8 +64,7 @@ class Redaction:
 
     def _text(self, text: str) -> str:
         if text not in self._done:
-            done = self._in_place(text)
-            self._done[text] = people.with_words(done, self._words, self._name) if self._words else done
+            self._done[text] = people.with_words(self._in_place(text), self._words, self._name)
         return self._done[text]
 
     def _in_place(self, text: str) -> str:
@@ -75,7 +74,7 @@ class Redaction:
         text = people.with_mails(text, lambda address: self._replaced(address, "e-mail address"))
         text = people.with_homes(text, self._name, self._hyphened)
         text = people.with_network(text, self._replaced) if self._everything else text
-        return people.with_words(text, self._hosts, self._host) if self._hosts else text
+        return people.with_words(text, self._hosts, lambda host: self._replaced(host, "host name"))
 
     def _without_piece(self, text: str, piece: str, whole: Sequence[str]) -> str:
         """Return a text without the rest of cut keys: `piece`, and what around it equals the line that agrees most."""
@@ -103,9 +102,6 @@ class Redaction:
 
     def _name(self, name: str) -> str:
         return self._replaced(name, "account name")
-
-    def _host(self, name: str) -> str:
-        return self._replaced(name, "host name")
 
     def _replaced(self, original: str, kind: str) -> str:
         self.found[kind].add(original)

@@ -100,15 +100,15 @@ def _chain(last: int, links: Sequence[Step | None], remaining: Mapping[int, None
     return chain[::-1]
 
 
-def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list[int]]:
-    """Yield the requests of each branch off a thread, in order."""
+def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterable[list[int]]:
+    """Return the requests of each branch off a thread, in order."""
     branches: dict[int, list[int]] = {}
     tops: dict[int, int] = {}
     for number in off:
         link = links[number]
         tops[number] = tops.get(link.number, number) if link else number
         branches.setdefault(tops[number], []).append(number)
-    yield from branches.values()
+    return branches.values()
 
 
 class _Links:

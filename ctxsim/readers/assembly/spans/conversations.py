@@ -33,9 +33,9 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     """Yield one transcript per conversation, those of agents inside agents after the others."""
     by_id: dict[tuple[str, str], Span] = {}
     for number, span in enumerate(spans):
-        known = by_id.setdefault((span.trace, span.id or f"#{number}"), span)
-        if _filled(span) >= _filled(known):
-            by_id[span.trace, span.id or f"#{number}"] = span
+        key = span.trace, span.id or f"#{number}"
+        if _filled(span) >= _filled(by_id.setdefault(key, span)):
+            by_id[key] = span
     counts = Frequencies({REPEATED: len(spans) - len(by_id)})
     pools: dict[str, list[tuple[Span, Logged]]] = {}
     read: dict[int, Logged | None] = {}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media, text_of
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, content_parts, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
@@ -167,8 +167,7 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
                 parts.append(_call(part))
             case "tool_call_response":
                 said = part.get("result") if part.get("response") is None else part["response"]
-                text, media = text_and_media(said)
-                results += _result(role, part.get("id"), text, media).results
+                results += _result(role, part.get("id"), *text_and_media(said)).results
             case "blob" | "uri" | "file":
                 parts.append(Part(kind, media=(Media(str(part.get("modality") or part["type"]), _IMAGE),)))
             case _:
@@ -226,10 +225,9 @@ def _of_event(event: Event) -> Message:
 
 def _said(role: str, kind: Kind, content: Any, calls: Iterable[Part], call_id: Any) -> Message:
     """Return a message of one content and the calls beside it, or the result of a call."""
-    text, media = text_and_media(content)
     if role in ("tool", "function"):
-        return _result(role, call_id, text, media)
-    return Message(role, (*([Part(kind, text, media=media)] if text or media else []), *calls))
+        return _result(role, call_id, *text_and_media(content))
+    return Message(role, (*content_parts(kind, content), *calls))
 
 
 def _add(made: Caught, message: Message) -> None:
@@ -262,10 +260,9 @@ def _number(attributes: Attributes, *names: str) -> int | float | None:
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; its prompt is whole, even if the span counts cached tokens separately."""
     found = (_number(attributes, *names) for names in COUNTS.values())
-    prompt, *others = (None if count is None else int(count) for count in found)
-    # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
-    made, read, written, reasoning, long = others
+    prompt, made, read, written, reasoning, long = (None if count is None else int(count) for count in found)
     if prompt is None:
         return None
+    # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
     whole = of_prompt(prompt, made, read, written, reasoning, _number(attributes, *_COSTS))
     return msgspec.structs.replace(whole, cache_write_long_tokens=long)
