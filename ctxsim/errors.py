@@ -111,10 +111,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs the packages that an extra of ctxsim needs.
-
-    It never requests `ctxsim` from an index, where anybody could register that name.
-    """
+    """Return the command that installs what an extra needs. It never names `ctxsim`, which anybody could register."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

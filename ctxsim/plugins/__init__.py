@@ -57,10 +57,7 @@ def forgotten_by(*forget: Callable[[], object]) -> None:
 
 @cache
 def folders(package: str) -> dict[str, tuple[str, Path]]:
-    """Return the folders of agents or frameworks by kebab-case name: the package and the path of each.
-
-    Folders of the entry-point group `OUTSIDE` are listed with the agents.
-    """
+    """Return package and path of each agent's or framework's folder by kebab-case name; `OUTSIDE` are agents too."""
     place = _place_of(package)
     found = {
         init.parent.name.replace("_", "-"): (f"{package}.{init.parent.name}", init.parent)

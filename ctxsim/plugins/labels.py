@@ -143,8 +143,8 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
             values[attribute] = msgspec.convert(text, types[attribute], strict=False)
         except msgspec.ValidationError as error:
             raise LabelError(f"{name}: {called}={text}: {_plain(str(error), text)}") from None
-    for called, field in fields.items():
-        if field.name not in values and _default(field) is dataclasses.MISSING:
+    for called in required(cls):
+        if called not in parameters:
             raise LabelError(f"{kind} {name} needs {called}=..., as in {name}:{called}=20")
     try:
         return cls(**values)

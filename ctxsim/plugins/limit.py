@@ -1,4 +1,4 @@
-"""Limits that environment variables set, and the time limit of a call into users' code in this process's main thread."""
+"""Limits that environment variables set, and the time limit of a call into users' code, in the main thread."""
 
 import os
 import signal

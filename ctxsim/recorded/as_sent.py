@@ -69,9 +69,8 @@ def as_sent(
             size = _elsewhere(size, recorded.tokenizer, provider)
         # Without any figure, which would hold for this one transcript.
         told = {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
-        scaled = msgspec.structs.replace(
-            provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{told}"
-        )
+        origin = f"{provider.origin}{told}"
+        scaled = msgspec.structs.replace(provider, tokens_factor=size.factor, size=size.how, origin=origin)
         same = scaled.counter(counter)
         yield AsSent(with_recorded_reads(_sized(one, size), scaled, same), scaled, size, same)
 
@@ -206,10 +205,7 @@ NOTHING = 0.02
 
 
 def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
-    """Return the transcript with `held` set at each call whose recorded reads contradict the rules of the cache.
-
-    `held` is the same for every policy: what the provider's cache had kept doesn't depend on the request.
-    """
+    """Return the transcript with `held` set at each call whose recorded reads contradict the rules of the cache."""
     recorded = {
         number: read / tokens
         for number, tokens, _ in recorded_calls(transcript)

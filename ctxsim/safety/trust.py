@@ -13,9 +13,6 @@ from ctxsim.errors import InputError
 from ctxsim.plugins.files import config_folder, small_file
 from ctxsim.plugins.labels import by_words
 
-STORE = "trusted"
-"""The file in the user's configuration folder. Each line holds the digest of a trusted file's content, and its path."""
-
 _FILE = re.compile(r"file=([^,]*)")
 _OF_RULES = re.compile(r"hf:(.*)|(.*\.toml)(?::.*)?", re.DOTALL)
 
@@ -29,8 +26,8 @@ def trust_everything(everything: bool) -> None:
 
 
 def store() -> Path:
-    """Return the path of the user's list of trusted files."""
-    return config_folder() / STORE
+    """Return the path of the user's list of trusted files. A line has the digest of a file's content, and its path."""
+    return config_folder() / "trusted"
 
 
 def asking(

@@ -29,17 +29,20 @@ def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Tra
     cuts = sorted((*transcript.compactions, *_clearings(transcript)), key=lambda cut: cut.call)
     if not cuts:
         return [transcript]
-    end = Compaction(len(transcript.calls) + 1, len(transcript.items))
-    made = [_Segment(transcript, begin, end, unlogged) for begin, end in pairwise((START, *cuts, end))]
-    made = [segment for segment in made if segment.calls]
+    between = pairwise((START, *cuts, _end(transcript)))
+    made = [one for cut, end in between if (one := _Segment(transcript, cut, end, unlogged)).calls]
     return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
 
 
 def history(transcript: Transcript) -> tuple[Item, ...]:
     """Return the items that a request after the last call would hold."""
-    end = Compaction(len(transcript.calls) + 1, len(transcript.items))
+    end = _end(transcript)
     *_, last = START, *transcript.compactions
     return _Segment(transcript, msgspec.structs.replace(last, call=end.call), end, ()).transcript(1, 1).items
+
+
+def _end(transcript: Transcript) -> Compaction:
+    return Compaction(len(transcript.calls) + 1, len(transcript.items))
 
 
 def _clearings(transcript: Transcript) -> Iterator[Compaction]:
@@ -59,10 +62,7 @@ def going_on(transcript: Transcript, call: int) -> Compaction:
 
 
 def across(transcript: Transcript) -> Transcript:
-    """Return the whole history as if it had never been compacted, nor any result cleared.
-
-    Recorded usage is comparable only before the first compaction or clearing.
-    """
+    """Return the whole history as if never compacted nor cleared. Usage is comparable only before either happened."""
     first = min([one.call for one in transcript.compactions] + [call for call, _ in transcript.cleared], default=0)
     if not first:
         return transcript

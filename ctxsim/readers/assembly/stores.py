@@ -31,10 +31,8 @@ def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
 
 
 def row(found: Connection, table: str, of: str, key: str) -> dict[str, Any]:
-    """Return the row of a table whose column `of` holds `key`, by column names; {} if it was deleted meanwhile.
-
-    Generated columns are left out: they compute a stranger's expressions.
-    """
+    """Return the row of a table whose column `of` holds `key`, by column names; {} if it was deleted meanwhile."""
+    # Without generated columns, which compute a stranger's expressions.
     names = [name for (name,) in found.execute("SELECT name FROM pragma_table_info(?)", (table,))]
     asked = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
     kept = found.execute(f"SELECT {asked} FROM {table} WHERE {of} = ?", (key,)).fetchone()

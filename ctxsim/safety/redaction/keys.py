@@ -118,13 +118,10 @@ def _plain(text: str) -> list[Found]:
             if at >= after and (match := pattern.match(text, at)):
                 after = match.end()
                 found.append(Found(form.issuer, at, after))
-    for form in possible:
-        pattern = _pattern(form)
         for start in islice(_places(text, form.prefixes), MOST_BROKEN):
-            if pattern.match(text, start) or not _BROKEN.match(text, start):
-                continue
-            if last := unbroken(text, start, pattern):
-                found.append(Found(form.issuer, start, last))
+            broken = not pattern.match(text, start) and _BROKEN.match(text, start)
+            if broken and (end := unbroken(text, start, pattern)):
+                found.append(Found(form.issuer, start, end))
     if _BEGIN in text:
         found += [Found(PRIVATE_KEY, *match.span()) for match in _PRIVATE_KEY.finditer(text)]
     found += [Found(*one) for one in contextual(text)]

@@ -229,9 +229,8 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
             if logged.compacted and not said[length].response:
                 # No response of the history is left: the message after the known ones is the summary.
                 call.replaced, call.new = step.known + 1, call.new[1:]
-                calls.append(call)
-                continue
-            last.reply = _as_repeated(last.logged.reply, said[length])
+            else:
+                last.reply = _as_repeated(last.logged.reply, said[length])
         calls.append(call)
     return calls
 

@@ -96,10 +96,8 @@ def _of_pools(
 
 
 def _restored(logs: list[Logged]) -> int:
-    """Restore the text of responses that later requests repeat without it, and return the number of these responses.
-
-    opentelemetry-instrumentation-openai-v2 2.2 leaves the text out of a message that has tool calls.
-    """
+    """Restore the text of responses that later requests repeat without it, and return the number of these responses."""
+    # opentelemetry-instrumentation-openai-v2 2.2 leaves the text out of a message that has tool calls.
     made: dict[frozenset[str], tuple[Part, ...]] = {}
     restored = set()
     for logged in logs:

@@ -122,10 +122,8 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
 
 
 def _calls_last(value: Mapping[str, Any]) -> Message:
-    """Return a message of Chat Completions, which has calls beside its text, with the text first.
-
-    opentelemetry-instrumentation-openai-v2 2.4 puts calls first unless the response is streamed.
-    """
+    """Return a message of Chat Completions, which has calls beside its text, with the text first."""
+    # opentelemetry-instrumentation-openai-v2 2.4 puts calls first unless the response is streamed.
     message = _of_parts(value)
     return message._replace(parts=tuple(sorted(message.parts, key=lambda part: part.kind == "tool_call")))
 
