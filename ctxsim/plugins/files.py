@@ -1,4 +1,4 @@
-"""Users' files: settings and rules, parsed with limits on size and depth, and Python files that labels name."""
+"""Users' settings and rules, parsed with limits on size and depth, limits in variables, and Python files of labels."""
 
 import hashlib
 import json
@@ -41,6 +41,18 @@ def at_home(path: str, environment: Mapping[str, str] = os.environ) -> Path:
 def config_folder() -> Path:
     """Return the user's configuration folder for ctxsim, which may not exist."""
     return at_home("~/.config/ctxsim")
+
+
+def limit_in(unit: str, variable: str, default: float) -> float:
+    """Return the limit that an environment variable sets. Raises InputError if it is no positive number."""
+    text = os.environ.get(variable, str(default))
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise InputError(variable, f"is '{text}', not a number of {unit}")
+    return number
 
 
 MOST_BYTES = 1_000_000

@@ -1,28 +1,16 @@
-"""Limits that environment variables set, and the time limit of a call into users' code, in the main thread."""
+"""The time limit of a call into users' code, for this process's main thread."""
 
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ctxsim.errors import InputError, TooLong
+from ctxsim.errors import TooLong
+from ctxsim.plugins.files import limit_in
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
 """Seconds that one call into a policy, an estimator or a reader from outside the package may take."""
-
-
-def limit_in(unit: str, variable: str, default: float) -> float:
-    """Return the limit that an environment variable sets. Raises InputError if it is no positive number."""
-    text = os.environ.get(variable, str(default))
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise InputError(variable, f"is '{text}', not a number of {unit}")
-    return number
 
 
 def limit_s() -> float:

@@ -4,7 +4,7 @@ import time
 from typing import BinaryIO
 
 from ctxsim.errors import InputError
-from ctxsim.plugins.limit import limit_in
+from ctxsim.plugins.files import limit_in
 
 VARIABLE = "CTXSIM_MAX_MB"
 DEFAULT_MB = 100
