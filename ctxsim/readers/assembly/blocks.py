@@ -119,6 +119,7 @@ def image_size(data: str) -> tuple[int, int] | None:
 
     try:
         with Image.open(BytesIO(b64decode(data[: 1 << 16]))) as image:
-            return image.size
+            width, height = image.size
+            return int(width), int(height)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None

@@ -158,5 +158,6 @@ def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
 def _sum(usages: Sequence[Usage]) -> Usage:
     rows = zip(*map(msgspec.structs.astuple, usages), strict=True)
     known = ([count for count in row if count is not None] for row in rows)
-    whole = Usage(*(sum(counts) if counts else None for counts in known))
+    sums: Iterable[Any] = (sum(counts) if counts else None for counts in known)
+    whole = Usage(*sums)
     return whole if all(usage.cost_usd is not None for usage in usages) else whole.costing(None)
