@@ -107,7 +107,7 @@ def bill(
     Raises InputError for an invalid path, and CtxsimError if memory isn't enough to read the files.
     """
     place = indexes.place()
-    known = indexes.load(place) if index else indexes.Index()
+    known = indexes.load(place) if index else indexes.Index(version="")
     prices, sources = PriceList(known), list(readers.sources(*paths_of(what)))
     keys = list(map(indexes.key_of, sources))
     before = [indexes.known(known, key) for key in keys]

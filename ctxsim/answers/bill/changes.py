@@ -81,10 +81,8 @@ Change = Callable[[Session, Requests, Effect], Requests]
 def as_recorded(session: Session, within: Sequence[bool] = ()) -> Requests:
     """Return a session's requests as recorded; `within` says which are billed, all if it is empty."""
     return [
-        Request(
-            one.read, one.write, one.long, one.plain, one.output, one.model, at, within[at] if within else True,
-            one.missed if one.cause == 1 else 0,
-        )
+        Request(one.read, one.write, one.long, one.plain, one.output, one.model, at, not within or within[at],
+                one.missed if one.cause == 1 else 0)
         for at, one in enumerate(session.responses)
     ]  # fmt: skip
 
@@ -101,25 +99,23 @@ def new_session_per_task(session: Session, requests: Requests, effect: Effect) -
     for one, request in zip(session.responses, requests, strict=False):
         if one.compacted:
             gone = 0
-        if one.turn:
-            effect.chances += request.billed
-            behind = one.input - one.head - one.fresh
-            if not one.crossing:
-                effect.times += request.billed
-                if behind > one.head + one.fresh + gone:
-                    gone = request.gone = behind
-                    request.leave_out(one.head, _behind(one, request, gone))
-                    request.anew(cached)
-                    continue
+        behind, unused = one.input - one.head - one.fresh, one.turn and not one.crossing
+        effect.chances += one.turn and request.billed
+        effect.times += unused and request.billed
+        begins = unused and behind > one.head + one.fresh + gone
+        if begins:
+            gone = behind
         if gone:
-            request.leave_out(one.head, _behind(one, request, gone))
+            _leave_behind(gone, one, request)
             request.gone = gone
+        if begins:
+            request.anew(cached)
     return requests
 
 
-def _behind(one: Response, request: Request, gone: int) -> int:
-    """Tokens of `gone` that a request still holds: its head and its newest tokens stay, whatever was cut before."""
-    return min(gone, max(0, request.input - one.head - one.fresh))
+def _leave_behind(gone: int, one: Response, request: Request) -> None:
+    """Remove up to `gone` tokens after the head; the newest tokens stay, whatever was cut before."""
+    request.leave_out(one.head, min(gone, max(0, request.input - one.head - one.fresh)))
 
 
 def compacted_at(limit: int, summary: int, session: Session, requests: Requests, effect: Effect) -> Requests:
@@ -133,7 +129,7 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
         if one.compacted or request.gone != before:
             # The recorded agent compacted here, or a new session begins.
             gone, before = 0, request.gone
-        request.leave_out(one.head, _behind(one, request, gone))
+        _leave_behind(gone, one, request)
         over = request.input - one.head - summary
         if request.input > limit and over > summary:
             more.append(msgspec.structs.replace(request, output=summary))

@@ -56,7 +56,6 @@ def facts_of(transcript: Transcript) -> Session:
         ratios.append(filled.chars_per_token)
         at += len(segment.calls)
     tools = Frequencies(item.tool for item in transcript.items if item.kind == "tool_call")
-    stated = any(one.usd is not None for one in responses)
     ratio = float(np.median(ratios or [USUAL]))
     last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
     ending = tuple(round(chars / ratio) for call, chars in wrote if call > last)
@@ -69,14 +68,13 @@ def facts_of(transcript: Transcript) -> Session:
         call.time_s for call in transcript.calls
         if call.usage is None and not any(one.start <= call.start and call.end <= one.end for one in sums)
     )  # fmt: skip
-    if silent and not responses and (usd := transcript.cost_usd):
-        lone = Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)
-        responses, silent, stated = [lone], (), True
+    usd = None if any(one.usd is not None for one in responses) else transcript.cost_usd
+    if silent and not responses and usd:
+        responses, silent, usd = [Response(silent[-1], transcript.model, 0, 0, 0, 0, 0, False, usd)], (), None
     return Session(
         transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
         tuple(responses), tuple(beside), tuple(names), tuple(large), dict(tools), ratio,
-        None if stated else transcript.cost_usd, silent,
-        tuple(line for line in transcript.notes if SKIPPED in line or UNREAD in line), ending,
+        usd, silent, tuple(line for line in transcript.notes if SKIPPED in line or UNREAD in line), ending,
     )  # fmt: skip
 
 
@@ -133,7 +131,6 @@ class _Filled:
             [*self._head(), *(one for item in segment.items for one in self._item(item))], key=lambda one: one.place
         )
         self.used = _used(segment)
-        self.chars_per_token = float(USUAL)
         self._laid_out()
         self._fitted()
 
@@ -186,7 +183,6 @@ class _Filled:
     def _fitted(self) -> None:
         """Fit head, tokens per character and unlogged additions to the requests before the first unlogged clearing."""
         whole: list[Request] = []
-        factor = 1.0
         for number, call, usage in self.calls:
             if call.model != self.model:
                 continue
@@ -198,8 +194,8 @@ class _Filled:
                 break
             whole.append(this)
         size = fit_size(whole, self.tokens_per_default)
+        factor = size.factor if size else 1.0
         if size:
-            factor = size.factor
             joined = [
                 _Entry(self.segment.calls[step.call].start - 0.5, self._part(facts.JOINED), 0, step.tokens)
                 for step in size.steps
@@ -298,24 +294,18 @@ def _used(segment: Transcript) -> list[tuple[int, int]]:
     references only (docs/references.md).
     """
     found = prepare(segment, loose=False)
-    return [
-        (number, need.sources[-1])
-        for number in range(len(segment.calls))
-        for need in found.needs(number + 1)
-        if need.age
-    ]
+    calls = range(len(segment.calls))
+    return [(number, need.sources[-1]) for number in calls for need in found.needs(number + 1) if need.age]
 
 
 def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int, float | None]:
     """Tokens missed by the cache, index in CAUSES, pause in seconds; the requests share a prefix of `kept` tokens."""
     if last is None:
         return 0, 0, None
-    known = this.time_s is not None and last.time_s is not None
-    pause_s = max(0.0, (this.time_s or 0.0) - (last.time_s or 0.0)) if known else None
-    if not (this.write or this.read or last.read) or this.input < CLEARED * last.input:
-        return 0, 0, pause_s
+    pause_s = None if this.time_s is None or last.time_s is None else max(0.0, this.time_s - last.time_s)
+    cached, cleared = this.write or this.read or last.read, this.input < CLEARED * last.input
     missed = min(last.input, this.input, kept) - this.read
-    if missed < max(MISSED_LEAST, MISSED_SHARE * this.input):
+    if not cached or cleared or missed < max(MISSED_LEAST, MISSED_SHARE * this.input):
         return 0, 0, pause_s
     if this.model != last.model:
         return missed, 2, pause_s

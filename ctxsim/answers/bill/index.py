@@ -1,7 +1,6 @@
 """An index of the facts of files, in the user's cache folder: numbers and names, never text of a recording.
 
-A file is identified by its path, size and modification time. An index of another version of ctxsim is
-discarded.
+A file is identified by its path, size and modification time. An index of another version of ctxsim is discarded.
 """
 
 import os
@@ -59,11 +58,11 @@ def place() -> Path:
 
 def load(path: Path) -> Index:
     """Return the index in a file; an empty one if the file is missing, damaged or of another version."""
-    try:
+    with suppress(OSError, msgspec.MsgspecError):
         found = msgspec.msgpack.decode(path.read_bytes(), type=Index)
-    except (OSError, msgspec.MsgspecError):
-        return Index()
-    return found if found.version == version() else Index()
+        if found.version == version():
+            return found
+    return Index()
 
 
 def save(path: Path, index: Index) -> None:
@@ -73,14 +72,12 @@ def save(path: Path, index: Index) -> None:
     # Imported here, as answers from an unchanged index don't need it.
     from ctxsim.results.files import replacing
 
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with replacing(path) as temporary:
             temporary.touch(mode=0o600)
             there = {path: known for path, known in index.files.items() if os.access(path, os.F_OK)}
             temporary.write_bytes(msgspec.msgpack.encode(msgspec.structs.replace(index, files=there)))
-    except OSError:
-        return
 
 
 def key_of(source: Source) -> Key:

@@ -138,12 +138,20 @@ def _settings(path: Path) -> State:
     """The contents of a settings file; {} if it can't be read."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if "//" in text or "/*" in text:
-            from ctxsim.plugins.files import without_comments
-
-            text = without_comments(text)
-        found = json.loads(text)
     except (OSError, ValueError):
+        return {}
+    if "//" in text or "/*" in text:
+        from ctxsim.plugins.files import without_comments
+
+        text = without_comments(text)
+    return _object(text)
+
+
+def _object(text: str | bytes) -> State:
+    """The object in a JSON text; {} if it holds none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -198,11 +206,8 @@ def _read(log: Path, known: State, most: int | None) -> State:
 
 
 def _hear(found: State, text: bytes) -> None:
-    try:
-        said = json.loads(text)
-    except ValueError:
-        return
-    if not isinstance(said, dict) or said.get("type") != "assistant" or said.get("isSidechain"):
+    said = _object(text)
+    if said.get("type") != "assistant" or said.get("isSidechain"):
         return
     message = _of(said, "message")
     usage, name = _of(message, "usage"), " ".join(str(one) for one in (message.get("id"), said.get("requestId")) if one)
@@ -240,13 +245,11 @@ def _place(cache: Path, log: Path) -> Path:
 
 
 def _remembered(cache: Path, log: Path | None) -> dict[str, State]:
-    if log is None:
-        return {}
     try:
-        known = json.loads(_place(cache, log).read_bytes())
+        known = _object(_place(cache, log).read_bytes()) if log else {}
     except (OSError, ValueError):
         return {}
-    return {name: one for name, one in known.items() if isinstance(one, dict)} if isinstance(known, dict) else {}
+    return {name: one for name, one in known.items() if isinstance(one, dict)}
 
 
 def _remember(cache: Path, log: Path, known: dict[str, State]) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from math import isnan, nan
+from math import inf, isnan, nan
 from pathlib import PurePath
 from typing import Literal, get_args
 
@@ -148,38 +148,39 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     """Return the bill of the last `days` up to the newest response, None for all. Responses without a time are kept."""
     found = list(sessions)
     # A parent's file may have been moved or compressed since its sub-agent began, or lie elsewhere.
-    names, by_id = {one.name for one in found}, {session_id(one.name): one.name for one in reversed(found)}
-    for at, one in enumerate(found):
-        if one.parent not in names:
-            found[at] = msgspec.structs.replace(one, parent=by_id.get(session_id(one.parent), one.parent))
-    parents = {one.name: one.parent for one in found}
+    known = {session_id(one.name): one.name for one in reversed(found)} | {one.name: one.name for one in found}
+    above = [known.get(one.parent) or known.get(session_id(one.parent), one.parent) for one in found]
+    parents = {one.name: parent for one, parent in zip(found, above, strict=True)}
     # Each sub-agent's parent becomes its root session.
-    found = [msgspec.structs.replace(one, parent=_root(one.parent, parents)) if one.parent else one for one in found]
+    found = [msgspec.structs.replace(one, parent=_root(parent, parents)) if parent else one
+             for one, parent in zip(found, above, strict=True)]  # fmt: skip
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
-    since = max(times) - days * DAY if times and days is not None else None
+    since = max(times) - days * DAY if times and days is not None else -inf
+
+    def early(time_s: float | None) -> bool:
+        return time_s is not None and time_s < since
+
     seen: set[tuple[object, ...]] = set()
     lines: list[Line] = []
     earlier: list[Line] = []
     kept, older, repeated, unrecorded = [], [], 0, 0
     for session, costs in paid(found, prices):
-        silent = sum(since is None or time_s is None or time_s >= since for time_s in session.unrecorded)
-        before, late, again, own = len(lines), 0, repeated, set[tuple[object, ...]]()
+        silent = sum(not early(time_s) for time_s in session.unrecorded)
+        before, again, own = len(lines), repeated, set[tuple[object, ...]]()
         for response, cost in costs:
-            early = since is not None and response.time_s is not None and response.time_s < since
-            late += early
             if response.time_s is not None:
                 mark = msgspec.structs.astuple(response)[:9]
                 if mark in seen:
-                    repeated += not early
+                    repeated += not early(response.time_s)
                     continue
                 own.add(mark)
             line = Line(session, response, cost, prices.of(response.model, response.time_s))
-            (earlier if early else lines).append(line)
+            (earlier if early(response.time_s) else lines).append(line)
         seen |= own
         if len(lines) > before or (silent and repeated == again):
             kept.append(session)
             unrecorded += silent
-        elif late or silent < len(session.unrecorded):
+        elif silent < len(session.unrecorded) or any(early(response.time_s) for response, _ in costs):
             older.append(session)
     return Bill(kept, lines, repeated, unrecorded, older, earlier, days)
 
