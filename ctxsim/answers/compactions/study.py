@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, session_of
 from ctxsim.answers.compactions.later import KINDS, NEEDED, SOON, Later, held_by, identifiers, kind_of_atom, later
-from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
+from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, Left, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import Frame, frame_of
@@ -63,16 +63,21 @@ class _Compaction:
 
     def __init__(self, cut: Cut, controls: Sequence[Control], references: References) -> None:
         self.cut = cut
-        self.controls = controls
         self.references = references
         self.counter = cut.provider.counter()
         self.asked = asked_again(cut.transcript, self.counter)
         self.later = later(references, cut.compaction.at, cut.first, cut.last, held_by(references, cut.before))
         self.soon = self.later.until(cut.first + SOON - 1)
+        self.controls = [
+            (one, later(references, one.at, one.call, one.call + SOON - 1, held_by(references, one.items)))
+            for one in controls
+        ]
+        """The control calls, and what the next calls after each needed."""
         self.held = held_by(references, cut.after) if cut.readable else None
         """The keys that are left; None if the log doesn't hold the summary."""
         self.tokens = tokens_of(cut.after, self.counter)
         self.identifiers = identifiers(cut.before)
+        self.identifiers_left = self.identifiers & identifiers(cut.after)
 
     def row(self) -> CompactionRow:
         """The compaction's own row."""
@@ -82,7 +87,6 @@ class _Compaction:
         last = transcript.calls[cut.first - 2]
         window = last.window or cut.provider.window
         summary = self.counter.text(cut.summary) if cut.readable else None
-        left = self.identifiers & identifiers(cut.after) if cut.readable else None
         used_again = [key for key in self.later.again if key[0] == "strict"]
         return CompactionRow(
             transcript=transcript.name, root=transcript.parent or transcript.name, compaction=cut.number,
@@ -93,7 +97,8 @@ class _Compaction:
             tokens_unlogged=cut.unlogged_tokens, tokens_rewritten=rewritten, items_kept=len(cut.compaction.kept),
             used_again=len(used_again),
             used_again_kept=None if self.held is None else len(self.held.intersection(used_again)),
-            identifiers_before=len(self.identifiers), identifiers_kept=None if left is None else len(left),
+            identifiers_before=len(self.identifiers),
+            identifiers_kept=len(self.identifiers_left) if cut.readable else None,
             reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
@@ -102,21 +107,16 @@ class _Compaction:
             **self._control(), **self._came_again(),
         )  # fmt: skip
 
-    def _soon(self, one: Control) -> Later:
-        """What the next calls after a control needed."""
-        return later(self.references, one.at, one.call, one.call + SOON - 1, held_by(self.references, one.items))
-
     def _control(self) -> dict[str, Any]:
         """Means of the same measures over the control calls."""
-        soon = [self._soon(one) for one in self.controls]
-        again = [repeated_after(self.asked, one.at, one.call, one.call + SOON - 1) for one in self.controls]
+        again = [repeated_after(self.asked, one.at, one.call, one.call + SOON - 1) for one, _ in self.controls]
         counts = {
             "reread_calls": [len(one) for one in again],
-            "needed_strict": [len(one.of("strict")) for one in soon],
-            "needed_carried": [len(one.carried) for one in soon],
+            "needed_strict": [len(soon.of("strict")) for _, soon in self.controls],
+            "needed_carried": [len(soon.carried) for _, soon in self.controls],
         }
         means = {f"control_{name}": round(fmean(of), 4) if of else None for name, of in counts.items()}
-        return {"controls": len(soon), **means}
+        return {"controls": len(again), **means}
 
     def _came_again(self) -> dict[str, int]:
         """What came again before it was used; empty if the log doesn't hold the summary."""
@@ -138,7 +138,7 @@ class _Compaction:
     def kinds(self) -> list[CompactionKindRow]:
         """A row for each kind of identifier: how many there were before, and how many are left."""
         before = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers)
-        left = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers & identifiers(self.cut.after))
+        left = Frequencies(kind_of_atom("strict", atom) for atom in self.identifiers_left)
         name, number, readable = self.cut.transcript.name, self.cut.number, self.cut.readable
         return [
             CompactionKindRow(name, number, kind, before[kind], left[kind] if readable else None) for kind in KINDS[:-1]
@@ -147,38 +147,31 @@ class _Compaction:
     def beside(self) -> list[BesideRow]:
         """What policies would have left with as many tokens, at the compaction and at every second control."""
         cut = self.cut
-        place = _Place("compaction", cut.first, cut.before, self.soon)
-        rows = [self._beside(place, "recorded", "recorded", cut.after, self.tokens), *self._policies(place)]
-        for one in self.controls[::2]:
-            rows += self._policies(_Place("control", one.call, one.items, self._soon(one)))
+        here = Control(cut.first, cut.compaction.at, cut.before)
+        recorded = Left("recorded", cut.after, self.tokens)
+        rows = [self._beside("compaction", here, self.soon, "recorded", recorded)]
+        rows += self._policies("compaction", here, self.soon)
+        for one, soon in self.controls[::2]:
+            rows += self._policies("control", one, soon)
         return rows
 
-    def _policies(self, place: _Place) -> list[BesideRow]:
+    def _policies(self, at: str, one: Control, soon: Later) -> list[BesideRow]:
         common = (self.cut.transcript.head, self.cut.provider, self.counter)
-        found = {name: fitted(pattern, place.items, self.tokens, *common) for name, pattern in FITTED.items()}
-        found["summary, default"] = left_by(DEFAULT_SUMMARY, place.items, *common)
-        rows = [self._beside(place, name, left.policy, left.items, left.tokens) for name, left in found.items()]
-        wanted = [atom for _, atom in (*place.needed.needed, *place.needed.carried)]
-        known = Item("summary", -1, -1, clairvoyant((), self.tokens, self.counter.text, list(dict.fromkeys(wanted))))
-        return [*rows, self._beside(place, "clairvoyant", "clairvoyant", (known,), self.counter.item(known))]
+        found = {name: fitted(pattern, one.items, self.tokens, *common) for name, pattern in FITTED.items()}
+        found["summary, default"] = left_by(DEFAULT_SUMMARY, one.items, *common)
+        wanted = dict.fromkeys(atom for _, atom in (*soon.needed, *soon.carried))
+        known = Item("summary", -1, -1, clairvoyant((), self.tokens, self.counter.text, list(wanted)))
+        found["clairvoyant"] = Left("clairvoyant", (known,), self.counter.item(known))
+        return [self._beside(at, one, soon, name, left) for name, left in found.items()]
 
-    def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
-        counts = place.needed.counts(held_by(self.references, left))
-        known, transcript = identifiers(place.items), self.cut.transcript
+    def _beside(self, at: str, one: Control, soon: Later, name: str, left: Left) -> BesideRow:
+        known, transcript = identifiers(one.items), self.cut.transcript
         return BesideRow(
             transcript=transcript.name, root=transcript.parent or transcript.name, compaction=self.cut.number,
-            at=place.at, call=place.call, name=name, policy=policy, tokens_allowed=self.tokens, tokens_left=tokens,
-            identifiers_before=len(known), identifiers_kept=len(known & identifiers(left)), **counts,
+            at=at, call=one.call, name=name, policy=left.policy, tokens_allowed=self.tokens, tokens_left=left.tokens,
+            identifiers_before=len(known), identifiers_kept=len(known & identifiers(left.items)),
+            **soon.counts(held_by(self.references, left.items)),
         )  # fmt: skip
-
-
-class _Place(msgspec.Struct, frozen=True):
-    """A request on which policies are tried, and what the calls after it needed."""
-
-    at: str
-    call: int
-    items: tuple[Item, ...]
-    needed: Later
 
 
 def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
