@@ -21,5 +21,5 @@ def sessions(
     on = days or [4 + n // per_day for n in range(many)]
     return Sessions(
         tuple(f"s{n}" for n in range(many)), tuple(DAY * day for day in on), ("p",) * many,
-        tuple(models or ["m"] * many), ("1",) * many, amounts, many,
+        tuple(models or ["m"] * many), amounts, many,
     )  # fmt: skip

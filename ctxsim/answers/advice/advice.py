@@ -4,7 +4,7 @@ Policies with more refused calls than others are ruled out, then those that lose
 loses least among those hardly dearer than the cheapest is taken. If no policy saves, the answer is keep-all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, Literal, get_args
@@ -81,8 +81,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     seen = _seen(found, labels, amount)
     take = labels[choice(seen, MAY_LOSE[goal])]
     wins = _wins(found, labels, seen, amount, MAY_LOSE[goal])
-    answers = _sound(labels, seen, goal)
-    answers |= {take} if found.nothing is None else {take, found.nothing}
+    answers = {*_sound(labels, seen, goal), take, found.nothing}
     take = next((label for label, share in wins.items() if share >= SETTLED and label in answers), take)
     passing = [label for label, share in zip(labels, seen.refused, strict=True) if share == seen.refused.min()]
     losing_less, cheaper = _beside(found, passing, amount, take)
@@ -150,7 +149,6 @@ def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_los
     """The share of resamples of the sessions in which each policy is the answer, largest first."""
     if not found.has_next:
         return {}
-
     ways, kept = (_columns(found.ways, labels, of) for of in (amount, "kept"))
     taken = np.bincount(choices(seen, 1 - ways, kept, may_lose), minlength=len(labels))
     shares = {label: float(count / taken.sum()) for label, count in zip(labels, taken, strict=True) if count}
@@ -218,7 +216,6 @@ def _undated(model: str) -> str:
 
 def off_recorded(run: Run) -> float | None:
     """Return the error of keep-all's tokens or dollars as a share of the recorded ones, the larger of the two; signed.
-
     None if nothing was recorded, or only of another model or tokenizer.
     """
     rows, paid = recorded(run)
@@ -231,21 +228,20 @@ def off_recorded(run: Run) -> float | None:
     return max((float(ours / theirs - 1) for ours, theirs in pairs if theirs), key=abs, default=None)
 
 
-def _of_thinking(run: Run, take: str) -> list[str]:
+def _of_thinking(run: Run, take: str) -> Iterator[str]:
     """Caveats on thinking under a policy; none if history isn't edited, or only as the recorded agent does."""
     rows = run.of(take)
     refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
+    bound = any(values.get("vendor") == "anthropic" for values in run.info.providers)
     if refused:
-        return [
+        yield (
             f"Refused for thinking that follows an edit: {refused:,} of {int(rows.calls.sum()):,} calls. "
             "With --provider thinking=drop they are accepted, and that thinking is lost."
-        ]
-    if dropped:
-        return [f"Thinking that follows edits is dropped: {dropped:,} tokens are lost."]
-    bound = any(values.get("vendor") == "anthropic" for values in run.info.providers)
-    if bound and rows.compactions.sum() and not is_as_set(take):
-        return [
+        )
+    elif dropped:
+        yield f"Thinking that follows edits is dropped: {dropped:,} tokens are lost."
+    elif bound and rows.compactions.sum() and not is_as_set(take):
+        yield (
             "The policy edits history. Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2 refuse requests whose "
             "thinking follows an edit: see --provider thinking."
-        ]
-    return []
+        )

@@ -121,9 +121,9 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     and the best BASES of the best key, each with the best value of every other key. Sound ones by the rule come first,
     then others that don't lose much; of each the one that saves most.
     """
-    if not _in(run, agent):
-        return []
     own = _own(run, agent)
+    if own is None:
+        return []
     figures = figures_of(own)
     amount = figures.amount(goal)
     labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
@@ -144,10 +144,6 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others)]
 
 
-def _in(run: Run, agent: str) -> bool:
-    return any(one.agent == agent for one in run.info.recorders or ())
-
-
 def _models(own: AsSetRun) -> tuple[str, ...]:
     """The models of an agent's transcripts, the one with the most tokens first."""
     tokens = dict(own.of(own.labels[0]).groupby("model").tokens_sum.sum())
@@ -161,15 +157,15 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_a
     `set_at` is when the settings as set were last changed, in seconds, UTC: only transcripts that began later can
     contradict them.
     """
-    found = advise(last, goal, agent)
+    found, own = advise(last, goal, agent), _own(last, agent)
     assert isinstance(found, AsSetAdvice)
-    own = _own(last, agent)
+    assert own is not None  # the agent recorded some of its transcripts
     take = _with_fewer(own, found)
     settings = added(take.policy, own.baseline)
     share = take.share(found.amount)
     wins = _wins(own, found, take)
     rivals = [_as_tried(own, figures.policy, found.amount) for figures in (found.take, *found.open)]
-    each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
+    each = (one for run in (*before, last) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
         agent=agent, title=who(own.recorders) or title_of(agent), models=_models(own),
@@ -224,15 +220,16 @@ def _wins(own: AsSetRun, found: AsSetAdvice, take: Figures) -> float | None:
     return wins + max(0.0, found.wins.get(whole, 0.0) + near - 1)
 
 
-def _own(run: Run, agent: str) -> AsSetRun:
+def _own(run: Run, agent: str) -> AsSetRun | None:
+    """The run of one agent's transcripts; None if it recorded none of them."""
     baseline = baseline_of(run)
-    assert baseline is not None  # the search runs it
-    return AsSetRun(run, baseline, agent)
+    own = AsSetRun(run, baseline, agent) if baseline else None
+    return own if own and own.recorders else None
 
 
 def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
     own = _own(run, agent)
-    rows = (_as_tried(own, label, amount) for label in own.labels[1:])
+    rows = (_as_tried(own, label, amount) for label in own.labels[1:]) if own else ()
     return [one for one in rows if one.settings and all(given.agent == agent for given in one.settings)]
 
 

@@ -314,7 +314,6 @@ def sessions_of(bill: Bill) -> Sessions:
     amounts = {"usd": [sum(line.paid.usd for line in own) for own in each]} if dollars else {}
     amounts["tokens"] = [float(sum(line.response.input for line in own)) for own in each]
     amounts["calls"] = [float(len(own)) for own in each]
-    first = [(project_of(own[0]), own[0].response.model, own[0].session.version) for own in each]
-    projects, models, versions = zip(*first, strict=True) if first else ((), (), ())
+    projects, models = tuple(project_of(own[0]) for own in each), tuple(own[0].response.model for own in each)
     arrays = {name: np.array(values) for name, values in amounts.items()}
-    return Sessions(tuple(order), tuple(map(began.__getitem__, order)), projects, models, versions, arrays, priced)
+    return Sessions(tuple(order), tuple(map(began.__getitem__, order)), projects, models, arrays, priced)

@@ -29,7 +29,6 @@ class Sessions(msgspec.Struct, frozen=True):
     started: tuple[float | None, ...]
     projects: tuple[str, ...]
     models: tuple[str, ...]
-    versions: tuple[str, ...]
     amounts: dict[str, Array]
     priced: int
     untimed: int = 0
@@ -41,9 +40,8 @@ class Sessions(msgspec.Struct, frozen=True):
         """Return the sessions from number `start`, from 0, to before `end`."""
         cut = slice(start, end)
         amounts = {name: values[cut] for name, values in self.amounts.items()}
-        of_each = ("names", "started", "projects", "models", "versions")
-        parts: dict[str, Any] = {name: getattr(self, name)[cut] for name in of_each}
-        return msgspec.structs.replace(self, amounts=amounts, **parts)
+        each: dict[str, Any] = {name: getattr(self, name)[cut] for name in ("names", "started", "projects", "models")}
+        return msgspec.structs.replace(self, amounts=amounts, **each)
 
 
 def enough(priced: int, sessions: int) -> bool:
@@ -64,9 +62,9 @@ def sessions_of(run: Run, label: str) -> Sessions:
     rows = rows.assign(refused=refused(rows), made=made, tokens=rows.tokens_sum, unpriced=rows.cost_usd.isna())
     by = rows.groupby("root", sort=False)
     found: Frame = by.agg(
-        started=("started", "min"), project=("project", "first"), model=("model", "first"),
-        version=("version", "first"), usd=("cost_usd", "sum"), tokens=("tokens", "sum"), calls=("calls", "sum"),
-        compactions=("made", "sum"), refused=("refused", "sum"), unpriced=("unpriced", "any"),
+        started=("started", "min"), project=("project", "first"), model=("model", "first"), usd=("cost_usd", "sum"),
+        tokens=("tokens", "sum"), calls=("calls", "sum"), compactions=("made", "sum"), refused=("refused", "sum"),
+        unpriced=("unpriced", "any"),
     )  # fmt: skip
     timed, known = found.started.notna(), len(found)
     if enough(int(timed.sum()), known):
@@ -74,11 +72,9 @@ def sessions_of(run: Run, label: str) -> Sessions:
     priced = int((~found.unpriced).sum())
     names = AMOUNTS if enough(priced, len(found)) else AMOUNTS[1:]
     started = tuple(None if np.isnan(one) else float(one) for one in found.started.to_numpy(dtype=float))
-    projects, models, versions = (tuple(found[name].fillna("")) for name in ("project", "model", "version"))
+    projects, models = (tuple(found[name].fillna("")) for name in ("project", "model"))
     amounts = {name: found[name].to_numpy(dtype=float) for name in names}
-    return Sessions(
-        tuple(found.index), started, projects, models, versions, amounts, priced, untimed=known - len(found)
-    )
+    return Sessions(tuple(found.index), started, projects, models, amounts, priced, untimed=known - len(found))
 
 
 class Next(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ SAID = Prediction(
 def sessions(times: list[float], each: float) -> Sessions:
     many = len(times)
     names = tuple(f"s{n}" for n in range(many))
-    return Sessions(names, tuple(times), names, names, names, {"usd": np.full(many, each)}, many)
+    return Sessions(names, tuple(times), names, names, {"usd": np.full(many, each)}, many)
 
 
 def test_predictions_are_kept_with_their_time_and_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,7 +213,7 @@ def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
         "usd": [2.0, 1_216.0], "tokens": [7.0, 114.0], "calls": [1.0, 3.0],
     }  # fmt: skip
     assert (found.names, found.started, found.priced) == (("old", "late"), (DAY, 8 * DAY), 2)
-    assert (found.projects, found.models, found.versions) == (("q", "p"), ("m", "m"), ("1", "2"))
+    assert (found.projects, found.models) == (("q", "p"), ("m", "m"))
     # What has no time is left out, and comes first where most have none. Of three sessions one has prices: no dollars.
     assert sessions_of_bill(billed([late, sub, old, at(None, "w", response(1, 0, 0))], PRICES, 5)).names == found.names
     bare = [at(None, name, response(1, 0, 0, model="x")) for name in ("u", "v")]
