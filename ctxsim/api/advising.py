@@ -147,12 +147,9 @@ def some_of(found: Sequence[Source]) -> list[str]:
     """Return the paths of some files, spread evenly over all sizes, with the largest; [] for fewer than FEW sources."""
     if len(found) < FEW:
         return []
-    sizes = sorted(((_size(one.path), str(one.path)) for one in found if one.path), reverse=True)
-    return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in session_files(path))
+    paths = [one.path for one in found if one.path]
+    sizes = [(sum(file.stat().st_size for file in session_files(path)), str(path)) for path in paths]
+    return [path for _, path in sorted(sizes, reverse=True)[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
 
 
 def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:
@@ -206,8 +203,7 @@ def construct(framework: str, what: Paths = (), *, goal: Goal = "dollars", **opt
     first = {open_policy(policy_label(one)).label: one for one in begin(framework)}
     best = taken(list(first))
     chosen = first.get(best.take.policy)
-    tried = len(first)
-    code: tuple[str, ...] = ()
+    tried, second = len(first), dict[str, Sequence[Given]]()
     if chosen is not None:
         near = around(chosen, [one.value for one in first.values() if one.key == chosen.key])
         also = [[one] for one in near] + [
@@ -219,8 +215,8 @@ def construct(framework: str, what: Paths = (), *, goal: Goal = "dollars", **opt
         second = {open_policy(label).label: given for given in ([chosen], *also) if (label := policy_label(*given))}
         best = taken(list(second))
         tried += len(also)
-        code = tuple(constructors(second[best.take.policy])) if best.take.policy in second else ()
     take = best.take
+    code = tuple(constructors(second[take.policy])) if take.policy in second else ()
     share = take.share(best.amount) if code else None
     return Framed(
         framework, goal, best.amount, take.policy, code, best.nothing or take, take, share, tried, best.sampled

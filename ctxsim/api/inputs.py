@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -93,24 +94,22 @@ def inputs_of(
         from ctxsim.simulator.provider.models import read_overrides
 
         entries = read_overrides(Path(models))
-    said = Inputs(overrides=dict(provider), models=entries, head=head, across=across)
+    made = partial(Inputs, overrides=dict(provider), models=entries, head=head, across=across)
     if isinstance(what, Transcript):
-        return msgspec.structs.replace(said, transcript=what)
+        return made(transcript=what)
     if isinstance(what, Scenario):
-        return msgspec.structs.replace(said, scenario=what)
+        return made(scenario=what)
     if not isinstance(what, str | PathLike):
         paths = tuple(fspath(one) for one in what)
         if not paths:
             raise CtxsimError("no recording to replay: the list of paths is empty")
-        return msgspec.structs.replace(said, paths=paths)
-    name = fspath(what)
+        return made(paths=paths)
     if not names_scenario(what) and not _a_word(what):
-        return msgspec.structs.replace(said, paths=(name,))
+        return made(paths=(fspath(what),))
     try:
-        made = load_scenario(name)
+        return made(scenario=load_scenario(fspath(what)))
     except UnknownName as error:
-        raise UnknownName(f"no file or folder {name}, and {error}") from None
-    return msgspec.structs.replace(said, scenario=made)
+        raise UnknownName(f"no file or folder {fspath(what)}, and {error}") from None
 
 
 def names_scenario(what: AnyPath) -> bool:

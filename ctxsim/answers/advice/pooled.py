@@ -47,7 +47,8 @@ class Pooled:
         first = run.of(self.labels[0])
         self.transcripts = len(first)
         self.sample = run.info.sample or None
-        self._taken = sampled.probabilities(self.sample, first.transcript) if self.sample else None
+        drawn = {one.transcript: one.probability for one in self.sample.drawn} if self.sample else {}
+        self._taken: Array | None = first.transcript.map(drawn).to_numpy(dtype=float) if self.sample else None
         # A sample draws transcripts, not sessions.
         by_session = first.groupby("transcript" if self.sample else "root", sort=True)
         self._session: npt.NDArray[np.int64] = by_session.ngroup().to_numpy()

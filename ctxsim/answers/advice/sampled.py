@@ -7,24 +7,15 @@ from the ratio without it, and Student's t of as many transcripts as their weigh
 certainty add nothing. It is the sampling error of this folder, and says nothing of others.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.recorded.resampled import student, worth
-from ctxsim.results.run_info import Sample
 
 ACTED = 0.2
 """A policy that acts seldom may not have acted in a sample. So errors are as if half a transcript more had been drawn,
 of which it saved or lost this share. `python -m evidence.samples` measures what intervals hold.
 """
-
-
-def probabilities(sample: Sample, transcripts: Sequence[str]) -> Array:
-    """Return the inclusion probabilities of some of a sample's transcripts."""
-    known = {one.transcript: one.probability for one in sample.drawn}
-    return np.asarray([known[name] for name in transcripts], dtype=float)
 
 
 def ends(parts: Array, wholes: Array, taken: Array, within: bool = False) -> tuple[float, float] | None:

@@ -158,13 +158,19 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
     price = {line.response.model: line.rates.at(1)[4] for line in bill.lines if line.rates}
     dearest = _dearest(bill)
     others = [model for model in price if price[model] < price.get(dearest, 0.0) and _maker(model) == _maker(dearest)]
+    if not others:
+        return
+    # Imported only here, as it takes long.
+    from ctxsim.simulator.provider.models import find_model
+
     for children in (False, True):
         made = []
         sent = (line for line in bill.lines if line.session.parent or not children)
         most = max((line.response.input for line in sent if line.response.model == dearest), default=0)
         for other in others:
             scale = relative(other, dearest)
-            if (window := _window(other)) and most * scale > window:
+            found = find_model(other)
+            if found and found.window and most * scale > found.window:
                 continue
             what = f"{DATED.sub('', other)} for {'sub-agents' if children else 'most'}"
             how = f"model: {other} in the sub-agent's settings" if children else f"/model {other}"
@@ -172,14 +178,6 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
             made.append(Offer(what, MODEL, change, how, told="another model's answers"))
         if made:
             yield made
-
-
-def _window(model: str) -> int | None:
-    """A model's window in tokens; None if unknown."""
-    from ctxsim.simulator.provider.models import find_model
-
-    found = find_model(model)
-    return found.window if found else None
 
 
 def _dearest(bill: Bill) -> str:
