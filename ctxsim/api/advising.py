@@ -20,7 +20,7 @@ from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import agent_of, open_policy
 from ctxsim.policies.agents.config import changed_at, of_places
 from ctxsim.policies.agents.given import Given
-from ctxsim.policies.agents.lines import constructors, lines
+from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import CODE
 from ctxsim.policies.agents.settings_file import settings_names, settings_of
@@ -111,10 +111,10 @@ def advise(
     there = {one.agent for one in whole.info.recorders or ()}
     folder = Path(project) if project else None
     set_at = {agent: changed_at(agent, folder) for agent in each if own_files}
-    answers = (of_agent(whole, agent, goal, [looked], set_at.get(agent, 0.0)) for agent in each if agent in there)
     advised = tuple(
-        msgspec.structs.replace(one, defaults=defaults, lines=lines(one.settings, project)) for one in answers
-    )
+        of_agent(whole, agent, goal, [looked], set_at.get(agent, 0.0), project, defaults)
+        for agent in each if agent in there
+    )  # fmt: skip
     tried = {*((one,) for one in singly), *last}
     return Advised(advised, len(tried) + 1, whole, others(found, each))
 

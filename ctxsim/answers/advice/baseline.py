@@ -95,9 +95,12 @@ class AsSetRun(Run):
         )
 
 
-def baseline_of(run: Run) -> str | None:
-    """Return the label of the row as set; None if it didn't run, or if no agent is known."""
-    return baseline_in(run.labels) if run.info.recorders else None
+@lru_cache(maxsize=2)
+def as_set_run(run: Run, agent: str = "") -> AsSetRun | None:
+    """Return a run beside its row as set; None if that row didn't run, or if no agent, or not this one, recorded it."""
+    baseline = baseline_in(run.labels)
+    own = AsSetRun(run, baseline, agent) if baseline else None
+    return own if own and own.recorders else None
 
 
 @lru_cache(maxsize=8)
@@ -106,12 +109,11 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
 
     With `agent` only that agent's transcripts count. None if only bounds ran. Raises UnknownName for an unknown goal.
     """
-    baseline = baseline_of(run)
-    if baseline is None:
+    own = as_set_run(run, agent)
+    if own is None:
         return rule.advise(run, goal)
     # The policy for builders is chosen over all sessions only.
     whole = None if agent else rule.advise(run, goal)
-    own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal)
     assert found is not None  # the row as set is a candidate
     tried = tuple(own.labels[1:])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from os import PathLike
 
 import msgspec
 import numpy as np
 
 from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED, may_be_taken
-from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
+from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, as_set_run
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.pooled import figures_of
@@ -121,7 +122,7 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     and the best BASES of the best key, each with the best value of every other key. Sound ones by the rule come first,
     then others that don't lose much; of each the one that saves most.
     """
-    own = _own(run, agent)
+    own = as_set_run(run, agent)
     if own is None:
         return []
     figures = figures_of(own)
@@ -151,15 +152,18 @@ def _models(own: AsSetRun) -> tuple[str, ...]:
     return tuple(sorted(models, key=lambda model: -tokens.get(model, 0)))
 
 
-def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_at: float = 0.0) -> AgentAdvice:
+def of_agent(
+    last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_at: float = 0.0,
+    project: str | PathLike[str] | None = None, defaults: bool = False,
+) -> AgentAdvice:  # fmt: skip
     """Return what to set, from the last run of a search; `before` are earlier runs, which add to the settings tried.
 
     `set_at` is when the settings as set were last changed, in seconds, UTC: only transcripts that began later can
-    contradict them.
+    contradict them. `project` is the folder whose files the lines are for, if not the user's.
     """
-    found, own = advise(last, goal, agent), _own(last, agent)
+    found, own = advise(last, goal, agent), as_set_run(last, agent)
+    assert own is not None  # the search runs it
     assert isinstance(found, AsSetAdvice)
-    assert own is not None  # the agent recorded some of its transcripts
     take = _with_fewer(own, found)
     settings = added(take.policy, own.baseline)
     share = take.share(found.amount)
@@ -173,7 +177,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_a
         now=found.nothing or take, take=take, share=share if settings else None,
         wins=wins, ahead=found.ahead,
         open=tuple(one for one in rivals if one.settings != settings) if wins is None or wins < SETTLED else (),
-        settings=settings, lines=lines(settings), seen=tuple(_seen(one, own.recorders) for one in settings),
+        settings=settings, lines=lines(settings, project), seen=tuple(_seen(one, own.recorders) for one in settings),
         # Settings that were tried over all sessions come first.
         tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(_since(own, set_at))),
@@ -181,7 +185,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = (), set_a
         caveats=(*found.caveats, *hindrances(given_in(own.baseline), chain.from_iterable(tried))),
         prediction=predict(own, take.policy if settings else own.baseline, agent,
                            {one.key: one.value for one in settings}),
-        sampled=found.sampled,
+        defaults=defaults, sampled=found.sampled,
     )  # fmt: skip
 
 
@@ -220,15 +224,8 @@ def _wins(own: AsSetRun, found: AsSetAdvice, take: Figures) -> float | None:
     return wins + max(0.0, found.wins.get(whole, 0.0) + near - 1)
 
 
-def _own(run: Run, agent: str) -> AsSetRun | None:
-    """The run of one agent's transcripts; None if it recorded none of them."""
-    baseline = baseline_of(run)
-    own = AsSetRun(run, baseline, agent) if baseline else None
-    return own if own and own.recorders else None
-
-
 def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
-    own = _own(run, agent)
+    own = as_set_run(run, agent)
     rows = (_as_tried(own, label, amount) for label in own.labels[1:]) if own else ()
     return [one for one in rows if one.settings and all(given.agent == agent for given in one.settings)]
 

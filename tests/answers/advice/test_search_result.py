@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.baseline import AsSetRun, advise, baseline_of
+from ctxsim.answers.advice.baseline import AsSetRun, advise, as_set_run
 from ctxsim.answers.advice.comparison import compared, pairs_of, without_estimator
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.search_result import Tried, finalists, of_agent
@@ -237,16 +237,17 @@ def test_one_agents_run_has_its_own_transcripts_and_settings(tmp_path: Path) -> 
         assert AsSetRun(part, "as-set", "codex").partial == failed
     every = AsSetRun(run, "as-set")
     assert every.transcripts == 12 and len(every.labels) == 7 and len(every.recorders) == 12
-    assert baseline_of(run) == "as-set"
+    by_itself = as_set_run(run)
+    assert by_itself is not None and by_itself.baseline == "as-set"
     found = advise(run, "dollars", "codex")
     assert found is not None and found.take.policy == label(OTHER) and found.take.transcripts == 4
     # As set with fewest settings is where it begins.
     more = made_run(tmp_path / "more", {"keep-all": rows(20), label(CUT, READ): rows(9), label(CUT): rows(10)},
                     recorders=RECORDERS)  # fmt: skip
-    assert baseline_of(more) == label(CUT)
-    assert (
-        baseline_of(made_run(tmp_path / "bare", {"keep-all": rows(20), "mask": rows(9)}, recorders=RECORDERS)) is None
-    )
+    fewest = as_set_run(more)
+    assert fewest is not None and fewest.baseline == label(CUT)
+    bare = made_run(tmp_path / "bare", {"keep-all": rows(20), "mask": rows(9)}, recorders=RECORDERS)
+    assert as_set_run(bare) is None
 
 
 @pytest.mark.parametrize(("mask", "named"), [(6.85, True), (6.87, False)])
