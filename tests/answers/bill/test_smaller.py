@@ -19,6 +19,7 @@ from ctxsim.answers.bill.offers import Offer
 from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
 from ctxsim.answers.bill.sums import Bill, billed, summaries
 from ctxsim.policies.agents.given import Given
+from ctxsim.simulator.provider.models import Model
 
 
 def bill(*responses: Response, **more: Any) -> Bill:
@@ -94,7 +95,8 @@ def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> N
 def test_a_model_whose_window_is_too_small_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     cheap = response(0, 100, 0, model="x-cheap")
     for window, offered in ((1_150, True), (1_149, False), (None, True)):
-        monkeypatch.setattr(offers, "_window", lambda model, window=window: window)
+        known = Model("x-cheap", window=window)
+        monkeypatch.setattr("ctxsim.simulator.provider.models.find_model", lambda model, known=known: known)
         found = smaller(bill(FIRST, cheap, response(1_100, 50, 50)), PRICES)
         assert any(one.name == "x-cheap for most" for one in found.savings) == offered, window
 
