@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from ctxsim.live.drive import Driven, drive, need_endpoint
 from ctxsim.live.install import located
 from ctxsim.live.observed import observe
 from ctxsim.policies import open_policies, open_policy
+from ctxsim.results.frames import frame_of
 from ctxsim.runs.doctor import Case, Defect, Diagnosis, defect_names, examine, load_defect, prepare_case, shortest
 from ctxsim.runs.driven import UNPLAYED, examine_driven
 from ctxsim.runs.presets import expanded
@@ -37,6 +39,16 @@ class Diagnoses(msgspec.Struct, frozen=True):
         for one in self.found:
             several.setdefault(one.policy, []).append(one)
         return several
+
+    def frame(self) -> Any:
+        """Return a row for each policy and defect."""
+        return frame_of(
+            {
+                "policy": one.policy, "defect": one.defect.name, "has_it": one.has_it, "seen": one.value,
+                "at_most": one.defect.expectation.at_most, "expected": one.defect.expectation.that,
+            }
+            for one in self.found
+        )  # fmt: skip
 
 
 def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
@@ -77,11 +89,11 @@ def diagnose_driven(
                 continue
             played, rules = case.one.transcript, case.one.provider
             rules = msgspec.structs.replace(rules, window=window) if window else rules
+            usage = rules.usage_factor if rules.usage_factor != 1 else broken.usage
             same = msgspec.json.encode((played.items, played.calls, rules))
             if same not in lived:
-                usage = rules.usage_factor if rules.usage_factor != 1 else broken.usage
-                its = msgspec.structs.replace(broken, usage=usage)
                 with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
+                    its = msgspec.structs.replace(broken, usage=usage)
                     try:
                         lived[same] = drive(agent, played, rules, programs, its, limit_s, kept=Path(folder))
                     except CtxsimError as error:

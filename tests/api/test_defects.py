@@ -30,6 +30,11 @@ def test_all_is_well_where_nobody_has_any_and_all_could_be_replayed() -> None:
     assert not Diagnoses([SOUND, SICK]).ok and not Diagnoses([BROKEN]).ok
     both = Diagnoses([SOUND, SICK, BROKEN])
     assert both.by_policy() == {"mask": [SOUND, BROKEN], "pi": [SICK]}
+    assert both.frame().iloc[:2].to_dict("records") == [
+        {"policy": "mask", "defect": "mine", "has_it": False, "seen": 0.5, "at_most": 0.5,
+         "expected": "Nothing is lost"},
+        {"policy": "pi", "defect": "mine", "has_it": True, "seen": 0.51, "at_most": 0.5, "expected": "Nothing is lost"},
+    ]  # fmt: skip
 
 
 def test_policies_and_families_are_tested_for_the_defects_that_are_named() -> None:
