@@ -186,7 +186,7 @@ def _any_glyph() -> Iterator[None]:
 
 
 def _wrapped(text: str, inches: float, size: float, weight: str, letters: int) -> list[str]:
-    """Return a text's lines, of at most `letters` characters, or of as many fewer as fit the width in this font."""
+    """A text's lines, of at most `letters` characters, or of as many fewer as fit the width in this font."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -198,7 +198,9 @@ def _wrapped(text: str, inches: float, size: float, weight: str, letters: int) -
         return points > 72 * inches
 
     lines = textwrap.wrap(text, letters, break_on_hyphens=False)
-    return _wrapped(text, inches, size, weight, letters - 1) if letters > 1 and any(map(wide, lines)) else lines
+    # With any number of letters from that of the longest line on, the lines are the same.
+    longest = max(map(len, lines), default=0)
+    return _wrapped(text, inches, size, weight, longest - 1) if longest > 1 and any(map(wide, lines)) else lines
 
 
 def finished(figure: Any, path: Path, finding: str, about: str, marks: str = "") -> Path:
