@@ -12,7 +12,7 @@ from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
 from ctxsim.cli.diagnoses import defects_of, show_diagnoses
-from ctxsim.cli.output import tell, tell_of_labels
+from ctxsim.cli.output import first, tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import many
@@ -131,17 +131,14 @@ def command(
     if form != "table":
         rows = []
         for one in found:
-            rows += [(one.target, what, line) for what, line in one.lines()]
             name, said, about = one.append_only.partition(": ")
-            rows += [(one.target, name, about)] if said else []
+            rows += [(one.target, *line) for line in (*one.lines(), *[(name, about)] * bool(said))]
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
     for one in found if form == "table" else ():
         for line in one.findings:
             tell(line)
-        for line in one.violations[:MOST]:
+        for line in first(one.violations, MOST, "... and {:,} more; --format csv shows all"):
             say(line, err=True)
-        if (more := len(one.violations) - MOST) > 0:
-            say(f"... and {more:,} more; --format csv shows all", err=True)
         said = many(len(one.violations), "violation(s)") if one.violations else "keeps the contract"
         say(f"{one.target}: {said}")
         if one.append_only:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from ctxsim.answers.compactions.study import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
-from ctxsim.cli.output import tell_written
+from ctxsim.cli.output import first, tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
@@ -115,9 +115,5 @@ def _lines(found: SummaryScore) -> list[str]:
     if not any(found.needed.values()):
         return [*lines, "  no later call used anything that only this history had"]
     lines += [f"  {name}: {found.kept[name]} of {n} that later calls used are kept" for name, n in found.needed.items()]
-    if found.lost:
-        lines.append("  lost:")
-        lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:LOST_SHOWN]]
-        if len(found.lost) > LOST_SHOWN:
-            lines.append(f"    ... and {len(found.lost) - LOST_SHOWN} more")
-    return lines
+    lost = [f"    {kind}: {atom}" for kind, atom in found.lost]
+    return [*lines, *["  lost:"] * bool(lost), *first(lost, LOST_SHOWN, "    ... and {} more")]

@@ -61,12 +61,11 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
     """A row for each policy with the defects that it has: by number for people, by name for programs."""
-    diagnosed = list({one.defect.name: one for several in found.values() for one in several}.values())
-    order = {one.defect.name: str(n) for n, one in enumerate(diagnosed, 1)}
+    diagnosed = {one.defect.name: one.defect.expectation.that for several in found.values() for one in several}
+    order = {name: str(n) for n, name in enumerate(diagnosed, 1)}
     lines = []
     for policy, several in found.items():
-        has = [(order[one.defect.name], one.defect.name) for one in several if one.has_it]
-        numbers, names = zip(*has, strict=True) if has else ((), ())
-        lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
-    notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]
+        has = [one.defect.name for one in several if one.has_it]
+        lines.append((policy, len(has), Cell(" ".join(has), " ".join(order[name] for name in has))))
+    notes = [f"{order[name]}. {name}: {that}" for name, that in diagnosed.items()]
     return sheet("matrix", "", ("policy", "has", Column("defects", "which", left=True)), lines, notes=notes)

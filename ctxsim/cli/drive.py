@@ -11,7 +11,7 @@ from ctxsim.api.live import BESIDE, AgentRun, drive
 from ctxsim.cli import completion, options
 from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.loudness import detail
-from ctxsim.cli.output import tell, tell_providers, tell_results
+from ctxsim.cli.output import first, tell, tell_providers, tell_results
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
 from ctxsim.live.confined import FILES, NETWORK, SOCKETS
@@ -104,34 +104,30 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
         why = "time limit" if status is None else f"exit status {status}, its output is in {done.said}"
         # The run's caveats say after how many calls.
         said.append(f"it ended early: {why}")
-    if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
-        could = " and ".join(open_to_it)
+    if could := " and ".join(what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed):
         said.append(f"the system allows no namespaces here: it could use this machine's {could}")
     compared = compared_with(done.agent.name)
     if compared and done.agent.version not in ("", compared):
         said.append(f"{done.agent.version} ran; its policy was compared with {compared}")
-    said += [done.agent.tells] if done.agent.tells else []
     unused = sorted({entry.unused for entry in done.entries if entry.unused})
-    said += [f"no tool of its requests could stand for {tool}" for tool in unused]
-    for line in (*said, *notes):
+    unused = [f"no tool of its requests could stand for {tool}" for tool in unused]
+    for line in filter(None, (*said, done.agent.tells, *unused, *notes)):
         tell(f"{done.agent.name}: {line}")
 
 
 def _compare(run: AgentRun, label: str) -> None:
     observation = run.observation
     found = compared(observation, label, run.driven.provider)
-    if found.first is None:
-        say(f"{label} sends what {observation.label} sent, in all {len(observation.attempts)} calls")
+    differs, calls = found.first, len(observation.attempts)
+    if differs is None:
+        say(f"{label} sends what {observation.label} sent, in all {calls} calls")
     else:
         say(
-            f"{label} differs from {observation.label} first at call {found.first.call} of "
-            f"{len(observation.attempts)}: agent {found.first.tokens_agent:,} tokens, "
-            f"policy {found.first.tokens_policy:,}"
+            f"{label} differs from {observation.label} first at call {differs.call} of {calls}: "
+            f"agent {differs.tokens_agent:,} tokens, policy {differs.tokens_policy:,}"
         )
-        for line in found.first.lines[:MOST_LINES]:
+        for line in first(differs.lines, MOST_LINES, "... and {} more"):
             say(f"  {line}")
-        if len(found.first.lines) > MOST_LINES:
-            say(f"  ... and {len(found.first.lines) - MOST_LINES} more")
 
     def told(who: str, amounts: Amounts) -> str:
         usd = "" if amounts.usd is None else f", {amounts.usd:.2f} USD"

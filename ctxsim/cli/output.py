@@ -27,21 +27,21 @@ def console() -> Any:
     return terminal.console(width=terminal.columns() or 100, soft_wrap=False)
 
 
+def first(lines: Sequence[str], most: int, rest: str) -> list[str]:
+    """Return the first lines; if there are more than `most`, followed by `rest`, formatted with the others' number."""
+    return [*lines[:most], *([rest.format(len(lines) - most)] if len(lines) > most else ())]
+
+
 def tell(text: str) -> None:
     """Print an error or a problem as a line on standard error, also with `-q`."""
     click.echo(f"ctxsim: {one_line(text)}", err=True)
 
 
 def tell_and_exit(left_out: Iterable[str], errors: Sequence[str]) -> NoReturn:
-    """Print the first notes on what was left out, and all errors, each once. Exit with status 1 if there is an error,
-    else with 0.
-    """
+    """Print the first notes on what was left out, and all errors, each once. Exit with status 1 if there are errors."""
     texts = list(dict.fromkeys(left_out))
-    shown = len(texts) if loudness() == "verbose" else NOTES_SHOWN
-    for text in texts[:shown]:
+    for text in first(texts, len(texts) if loudness() == "verbose" else NOTES_SHOWN, "{:,} more; -v shows all"):
         note(f"left out: {text}", err=True)
-    if len(texts) > shown:
-        note(f"left out: {len(texts) - shown:,} more; -v shows all", err=True)
     for text in dict.fromkeys(errors):
         tell(text)
     sys.exit(1 if errors else 0)
@@ -81,8 +81,7 @@ def tell_providers(info: RunInfo) -> None:
     from ctxsim.simulator.provider import Provider
 
     groups: dict[str, list[Provider]] = {}
-    for values in info.providers:
-        provider = msgspec.convert(values, Provider)
+    for provider in msgspec.convert(info.providers, list[Provider]):
         groups.setdefault(provider.model, []).append(provider)
     for found in list(groups.values())[:PROVIDERS_SHOWN]:
         more = f" (and {len(found) - 1:,} more of this model, with another factor, window or price date)"
@@ -95,10 +94,9 @@ def tell_recorders(info: RunInfo) -> None:
     """Print which agents recorded the transcripts, and in which versions, in one line."""
     from ctxsim.answers.advice.setting_names import who
 
-    recorders = info.recorders or ()
-    if recorders:
-        note(f"Recorded by {who(recorders)}")
-        tell_newer((one.agent, one.version) for one in recorders)
+    if info.recorders:
+        note(f"Recorded by {who(info.recorders)}")
+        tell_newer((one.agent, one.version) for one in info.recorders)
 
 
 def tell_recorded(run: Run, across: bool = False) -> None:
@@ -122,16 +120,14 @@ def tell_recorded(run: Run, across: bool = False) -> None:
         billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
         logs = "logs state" if len(paid) == len(rows) else f"{len(paid):,} of {many(len(rows), 'transcript(s)')} state"
         dollars = f"; {billed:,.2f} USD where {logs} {stated:,.2f} ({billed / stated - 1:+.1%})"
-    notes = (line for source in run.info.inputs for line in source.notes)
-    cleared = sum(f": {UNLOGGED_CLEARING} before call" in line for line in notes)
+    cleared = sum(f": {UNLOGGED_CLEARING} before call" in line for source in run.info.inputs for line in source.notes)
     if cleared:
         note(f"Recorded tokens fall {cleared:,} x without a logged reason; a new segment begins there.")
     unseen = rows[rows.calls_unseen.notna()]
     if len(unseen):
-        median, p95 = (float(unseen[name].median()) for name in ("unseen_median", "unseen_p95"))
-        told = int(unseen.calls_unseen.sum())
+        median, p95 = unseen.unseen_median.median(), unseen.unseen_p95.median()
         note(f"Error of sizes predicted without fitting: {median:.1%} (p95 {p95:.1%}) in the median session, "
-             f"over {told:,} later calls.")  # fmt: skip
+             f"over {int(unseen.calls_unseen.sum()):,} later calls.")  # fmt: skip
     note(
         f"Fitted to the recording: keep-all sends {sent:,} tokens where {logged:,} were recorded "
         f"({sent / logged - 1:+.1%}, {calls:,} calls){dollars}. Sizes of transcripts: {hows}"
@@ -153,33 +149,27 @@ def tell_fits(run: Run) -> None:
 
 def tell_keys(info: RunInfo) -> None:
     """Warn of likely API keys in a run's transcripts, before its tables, pictures or page are shown or written."""
-    keys: Counter[str] = Counter()
-    for source in info.inputs:
-        keys.update(source.keys or {})
+    keys = sum((Counter(source.keys or {}) for source in info.inputs), Counter[str]())
     if keys:
         whose = ", ".join(f"{count} {issuer}" for issuer, count in sorted(keys.items()))
         done = "left in the results by --text kept" if info.secrets_kept else "redacted in the results"
-        left = f"; not looked for: {NOT_LOOKED_FOR}"
-        found = many(keys.total(), "likely key(s)")
-        click.echo(f"warning: {found} in the transcripts ({whose}): {done}{left}", err=True)
+        found = f"{many(keys.total(), 'likely key(s)')} in the transcripts ({whose}): {done}"
+        click.echo(f"warning: {found}; not looked for: {NOT_LOOKED_FOR}", err=True)
 
 
 def tell_what_was_left_out(info: RunInfo) -> int:
     """Print what was left out and why, damaged lines first; return the number of failures."""
     notes = sorted((one for source in info.inputs for one in source.notes), key=lambda one: SKIPPED not in one)
-    errors = [source.error for source in info.inputs if source.error]
     if notes:
         shown = len(notes) if loudness() == "verbose" else NOTES_SHOWN
         note(f"{many(len(notes), 'note(s) on what was left out or mended')}:", err=True)
-        for one in notes[:shown]:
+        for one in first(notes, shown, "... -v shows all of them"):
             note(f"  {agreed(one_line(one))}", err=True)
-        if len(notes) > shown:
-            note("  ... -v shows all of them", err=True)
+    errors = [source.error for source in info.inputs if source.error]
     for error in errors:
         tell(error)
-    failed = [line for source in info.inputs for line in source.failures]
-    for line in failed[:NOTES_SHOWN]:
-        tell(f"no rows of {line}")
-    if len(failed) > NOTES_SHOWN:
-        tell(f"... and {len(failed) - NOTES_SHOWN} more without rows; a bench's run.json names all in inputs[].failed")
+    failed = [f"no rows of {line}" for source in info.inputs for line in source.failures]
+    rest = "... and {} more without rows; a bench's run.json names all in inputs[].failed"
+    for line in first(failed, NOTES_SHOWN, rest):
+        tell(line)
     return len(errors) + len(failed)
