@@ -28,11 +28,11 @@ MOST_WRITTEN = 26
 def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
     """Return the functions that draw charts of a run's settings, by chart name; {} if nothing old was needed."""
     charts: dict[str, Callable[[Picture, Path], Path]] = {}
-    if one.run.knows("survival"):
-        if curves_of(one):
-            charts["sweep-curves"] = lambda one, path: save(curves_figure(one, curves_of(one)), path)
-        if heat_maps_of(one):
-            charts["sweep-heatmap"] = lambda one, path: save(heat_map_figure(one, heat_maps_of(one)), path)
+    known = one.run.knows("survival")
+    if known and (flat := curves_of(one)):
+        charts["sweep-curves"] = lambda one, path: save(curves_figure(one, flat), path)
+    if known and (deep := heat_maps_of(one)):
+        charts["sweep-heatmap"] = lambda one, path: save(heat_map_figure(one, deep), path)
     return charts
 
 
@@ -51,20 +51,20 @@ def _grids(one: Picture) -> list[Grid]:
     return grids([label for label in one.labels if not one.bound(label)])
 
 
-def _amount(one: Picture, label: str) -> Share:
-    """A setting's dollars as a share of keep-all's, or its tokens if most prices are unknown."""
-    figures = one.pooled.all[label]
-    share = figures.usd_share if one.pooled.by_dollars else figures.tokens_share
-    assert share is not None
-    return share
+def _sides(one: Picture) -> tuple[tuple[str, Callable[[str], Share]], ...]:
+    """The panels' names and shares of a setting: its dollars (tokens if most prices are unknown), and what it keeps."""
+    every, dollars = one.pooled.all, one.pooled.by_dollars
 
+    def amount(label: str) -> Share:
+        share = every[label].usd_share if dollars else every[label].tokens_share
+        assert share is not None
+        return share
 
-def _amount_name(one: Picture) -> str:
-    return "dollars (modelled)" if one.pooled.by_dollars else "input tokens (counted)"
-
-
-def _kept(one: Picture, label: str) -> Share:
-    return one.pooled.all[label].kept or Share(1.0)
+    name = "dollars (modelled)" if dollars else "input tokens (counted)"
+    return (
+        (f"{name}, % of keep-all's", amount),
+        ("kept, % of what later calls used", lambda label: every[label].kept or Share(1.0)),
+    )
 
 
 def curves_figure(one: Picture, flat: Sequence[Grid]) -> Any:
@@ -73,9 +73,8 @@ def curves_figure(one: Picture, flat: Sequence[Grid]) -> Any:
     figure, panels = new_figure(10.5, 1.2 + 2.6 * len(drawn), 2, len(drawn))
     for grid, row in zip(drawn, np.atleast_2d(panels), strict=True):
         labels = [grid.labels[(value,)] for value in grid.values[0]]
-        amount = f"{_amount_name(one)}, % of keep-all's"
-        for axes, share, name in ((row[0], _amount, amount), (row[1], _kept, "kept, % of what later calls used")):
-            _curve(one, axes, labels, [share(one, label) for label in labels])
+        for axes, (name, share) in zip(row, _sides(one), strict=True):
+            _curve(one, axes, labels, list(map(share, labels)))
             axes.set_xticks(range(len(labels)), [short_number(value) for value in grid.values[0]])
             plain_axes(axes, xlabel=f"{grid.name}: {grid.varied[0]}", ylabel=name)
     entitle(figure, one.headline, *_about(one, "blue", drawn, len(flat)))
@@ -122,22 +121,18 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Any:
     panels = np.atleast_2d(panels)
     panels[0, 0].get_gridspec().set_height_ratios(heights)
     for grid, row in zip(drawn, panels, strict=True):
-        for axes, share, title, cmap in (
-            (row[0], _amount, f"{_amount_name(one)}, % of keep-all's", "Blues_r"),
-            (row[1], _kept, "kept, % of what later calls used", "Blues"),
-        ):
-            cells = {place: share(one, label) for place, label in grid.labels.items()}
-            _map(axes, grid, cells, cmap)
+        for axes, (title, share), cmap in zip(row, _sides(one), ("Blues_r", "Blues"), strict=True):
+            _map(axes, grid, share, cmap)
             _marks(one, axes, grid)
             axes.set_title(title, fontsize=10)
     entitle(figure, one.headline, *_about(one, "frame", drawn, len(deep)))
     return figure
 
 
-def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) -> None:
+def _map(axes: Any, grid: Grid, share: Callable[[str], Share], cmap: str) -> None:
     """Draw one map: rows are the label's first parameter that varies, columns the second. Cells show their values."""
     rows, columns = grid.values
-    table = [[100 * cells[(row, column)].value for column in columns] for row in rows]
+    table = [[100 * share(grid.labels[(row, column)]).value for column in columns] for row in rows]
     least, most = min(map(min, table)), max(map(max, table))
     heat_map(axes, table, cmap, (least, max(most, least + 1e-9)), len(columns) <= MOST_WRITTEN)
     axes.set_xticks(range(len(columns)), [short_number(value) for value in columns])
