@@ -3,10 +3,8 @@
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import compress
-from operator import not_
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import field
@@ -159,16 +157,21 @@ def _ends_with_xml(text: str) -> bool:
 Requests = list[tuple[_UiMessage, Usage | None]]
 
 
-def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> tuple[Requests, Requests, Requests]:
-    """Return the user interface's record of each response, or of all if they can't be matched to the responses, of each
+class _Shown(NamedTuple):
+    """The user interface's record of each response, or of all if they can't be matched to the responses, of each
     summary, and of what else was paid for.
     """
+
+    requests: Requests
+    condensed: Requests
+    others: Requests
+
+
+def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) -> _Shown:
+    found = _Shown([], [], [])
     if not (folder / UI_FILE).is_file():
         assembly.notes.append(f"no {UI_FILE}: no usage")
-        return [], [], []
-    requests: Requests = []
-    others: Requests = []
-    condensed: Requests = []
+        return found
     for number, value in enumerate(json_file(folder / UI_FILE, list[Any])):
         where = f"{folder / UI_FILE} message {number}"
         message = convert(value, _UiMessage, where)
@@ -182,15 +185,16 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
                 continue
             later = (time_s(message.ts) or 0.0) >= ROO_COUNTS_ALL_S
             usage = told.whole(later if roo else message.provider in COUNTS_ALL)
-            (requests if message.say == REQUEST else others).append((message, usage))
+            (found.requests if message.say == REQUEST else found.others).append((message, usage))
         elif isinstance(message.condensed_tokens, int):
-            condensed.append((message, Usage(message.condensed_tokens, cost_usd=dollars(message.condensed_cost))))
-    if len(requests) > responses:
+            usage = Usage(message.condensed_tokens, cost_usd=dollars(message.condensed_cost))
+            found.condensed.append((message, usage))
+    if len(found.requests) > responses:
         # A request that failed before its first token was counted has no response.
-        answered = [bool(usage and usage.output_tokens) for _, usage in requests]
-        others += compress(requests, map(not_, answered))
-        requests = list(compress(requests, answered))
-    return requests, condensed, others
+        answered = [(message, usage) for message, usage in found.requests if usage and usage.output_tokens]
+        failed = [(message, usage) for message, usage in found.requests if not (usage and usage.output_tokens)]
+        return _Shown(answered, found.condensed, found.others + failed)
+    return found
 
 
 def _paid(assembly: Assembly, requests: Requests, model: str, summary: bool = False) -> None:
