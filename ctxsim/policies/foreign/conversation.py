@@ -75,32 +75,23 @@ class Conversation:
                 del self.numbers[group.id]
         else:
             self._groups, self.numbers = [], {}
-        run: list[Item] = []
-        for item in view[start:]:
-            if item.kind == "tool_call" and item.place not in self.calls:
-                own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
-                self._used.add(own)
-                self.calls[item.place] = own
-            goes_on = run and item.kind in RESPONSE_KINDS and item.message == run[0].message
-            if run and not (goes_on and run[0].kind in RESPONSE_KINDS):
-                self._close(run)
-                run = []
-            run.append(item)
-        if run:
-            self._close(run)
+        for (response, number), run in groupby(view[start:], _wire_message):
+            items = tuple(run)
+            for item in items:
+                if item.kind == "tool_call" and item.place not in self.calls:
+                    own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
+                    self._used.add(own)
+                    self.calls[item.place] = own
+            if response or number >= 0:
+                name = f"{'a' if response else 'm'}{number}"
+            else:
+                name = self.made.get(number, f"s{-number}")
+            if name in self.numbers:
+                name = f"{name}.{items[0].place}"
+            self.numbers[name] = len(self._groups)
+            self._groups.append(Group(name, items))
         self._seen = view
         return self._groups
-
-    def _close(self, run: Sequence[Item]) -> None:
-        first = run[0]
-        if first.synthetic:
-            name = self.made.get(first.place, f"s{-first.place}")
-        else:
-            name = f"a{first.message}" if first.kind in RESPONSE_KINDS else f"m{first.place}"
-        if name in self.numbers:
-            name = f"{name}.{first.place}"
-        self.numbers[name] = len(self._groups)
-        self._groups.append(Group(name, tuple(run)))
 
     def messages(self, view: View, head: Head | None = None) -> list[Message]:
         """Return the view as new messages, after the system prompt of the head if one is given."""
@@ -129,20 +120,18 @@ class Conversation:
             message["media"] = media
         return message
 
-    def call_ids(self, group: Group) -> Iterator[tuple[str, str]]:
-        """Yield keys that identify a message: `call` and the id of a call in it, `tool` and the id that it answers."""
-        for item in group.items:
-            if item.kind == "tool_call":
-                yield "call", self.calls[item.place]
-            elif item.kind == "tool_result":
-                yield "tool", self.calls.get(-1 if item.answers is None else item.answers, item.call_id)
-
     def read_on(self, view: View, changed: Sequence[int]) -> None:
         """Update the groups with these numbers to the texts of an edited view, without grouping the view again."""
         for number in changed:
             name, items = self._groups[number]
             self._groups[number] = Group(name, tuple(view[view.position(item.place)] for item in items))
         self._seen = view
+
+
+def _wire_message(item: Item) -> tuple[bool, int]:
+    """What the items of one wire message have in common: a response's message number, or one item's place."""
+    response = item.kind in RESPONSE_KINDS
+    return response, item.message if response else item.place
 
 
 def role_of(group: Group) -> str:

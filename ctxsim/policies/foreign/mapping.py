@@ -101,7 +101,9 @@ def edited(
 def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence[Message]) -> list[int | None]:
     """The index of each returned message's group; None for an unknown message."""
     # Built only if some message can't be matched by its id.
-    by_call = cache(lambda: {name: n for n, group in enumerate(groups) for name in conversation.call_ids(group)})
+    by_call = cache(
+        lambda: {key: n for n, group in enumerate(groups) for key in _calls_of(conversation.message(group))}
+    )
     by_text = cache(lambda: _by_text(groups))
     by_id = cache(lambda: {conversation.numbers.get(str(message.get("id", ""))) for message in answer})
     found: list[int | None] = []
@@ -172,7 +174,7 @@ def _kept(
 
 
 def _calls_of(message: Message) -> list[tuple[str, Any]]:
-    """The keys that identify a returned message, in the form of `call_ids`."""
+    """The keys that identify a message: `tool` and the id that it answers, or `call` and the id of a call in it."""
     role = message.get("role")
     asked = [("tool", message.get("tool_call_id"))] if role == "tool" else []
     return asked + [("call", call.get("id")) for call in message.get("tool_calls") or () if role == "assistant"]

@@ -71,13 +71,12 @@ class Pipe(Policy):
         self._let_go.atexit = False
         self._conversation = Conversation()
         self._told: dict[str, tuple[Item, ...]] = {}
-        self._head: Head | None = None
         self._call = 0
         sees = self.sees
+        self._head = sees.head
         self._hello = _greet(self._process, sees.window, sees.head, sees.estimator.head(sees.head))
         if self._hello.lasting is self.ephemeral:
             raise ContractError("says now that its edits last, now that they don't")
-        self._head = sees.head
 
     def end(self) -> None:
         self._let_go()
