@@ -165,6 +165,8 @@ def _bits(truths: Sequence[bool]) -> bytes:
 
 def refused(summary: Any) -> Any:
     """Return how many calls of each row weren't ok: over a limit, with invalid pairs or thinking, or given up."""
-    known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
+    import numpy
+
+    known = sum(summary[name].to_numpy() for name in ("overflows", "rate_limited", "invalid_pairs", "stopped"))
     # Earlier versions wrote no such column: it is missing in their runs.
-    return known + summary.invalid_thinking.fillna(0).astype(int)
+    return known + numpy.nan_to_num(summary.invalid_thinking.to_numpy(dtype=float)).astype(int)

@@ -109,7 +109,12 @@ class Pooled:
         """Sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having`
         counts transcripts with aged needs.
         """
-        tokens_again, usd_again = (part[name].to_numpy(dtype=float) for name in ("tokens_refetch", "cost_refetch_usd"))
+        survival, low, high, tokens_again, usd_again, least = (
+            part[name].to_numpy(dtype=float)
+            for name in (
+                "survival", "survival_low", "survival_high", "tokens_refetch", "cost_refetch_usd", "cost_frontier_usd",
+            )
+        )  # fmt: skip
         usd = self._spent(part, "cost_usd", "cost_refetch_usd")
         columns = {
             "tokens": self._spent(part, "tokens_sum", "tokens_refetch"),
@@ -120,11 +125,11 @@ class Pooled:
             "usd": np.where(self._priced, usd, 0.0),
             "usd_all": np.where(self._priced, bill, 0.0),
             "usd_again": np.where(self._priced, usd_again, 0.0),
-            "usd_least": np.where(self._priced, part.cost_frontier_usd.fillna(0.0), 0.0),
-            "kept": part.survival.fillna(0.0),
-            "kept_low": part.survival_low.fillna(part.survival).fillna(0.0),
-            "kept_high": part.survival_high.fillna(part.survival).fillna(0.0),
-            "having": part.survival.notna(),
+            "usd_least": np.where(self._priced, np.nan_to_num(least), 0.0),
+            "kept": np.nan_to_num(survival),
+            "kept_low": np.nan_to_num(np.where(np.isnan(low), survival, low)),
+            "kept_high": np.nan_to_num(np.where(np.isnan(high), survival, high)),
+            "having": ~np.isnan(survival),
             "refused": refused(part),
             "calls": part.calls,
         }
