@@ -132,7 +132,7 @@ class Run:
         """By table, the columns that the version which wrote the run didn't have: they are missing in all rows."""
         import pyarrow.parquet
 
-        found = {}
+        found: dict[str, list[str]] = {}
         for name in self._written:
             row, wanted = TABLES[name][0], arrow_schema(TABLES[name][0])
             with self._readable(name):

@@ -191,9 +191,10 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int, roo: bool) ->
             found.condensed.append((message, usage))
     if len(found.requests) > responses:
         # A request that failed before its first token was counted has no response.
-        answered = [(message, usage) for message, usage in found.requests if usage and usage.output_tokens]
-        failed = [(message, usage) for message, usage in found.requests if not (usage and usage.output_tokens)]
-        return _Shown(answered, found.condensed, found.others + failed)
+        answered: Requests = []
+        for message, usage in found.requests:
+            (answered if usage and usage.output_tokens else found.others).append((message, usage))
+        return found._replace(requests=answered)
     return found
 
 
