@@ -46,7 +46,8 @@ ON p.id = s.parent_session_id ORDER BY s.started_at, s.id"""
 _MESSAGES = """SELECT m.id, m.role, COALESCE(m.api_content, m.content) content, m.tool_calls, m.tool_call_id,
 m.tool_name, m.reasoning, m.reasoning_content, COALESCE(m.timestamp, 0) + 0.0 timestamp, m.active, s.model
 FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.id IN (%s) AND (m.active OR m.compacted) ORDER BY m.id"""
-_USAGE = """SELECT model, task, MAX(last_seen) + 0.0, MAX(TOTAL(actual_cost_usd), TOTAL(estimated_cost_usd)),
+_USAGE = """SELECT model, task, MAX(last_seen) + 0.0,
+TOTAL(MAX(COALESCE(actual_cost_usd, 0), COALESCE(estimated_cost_usd, 0))),
 TOTAL(input_tokens), TOTAL(output_tokens), TOTAL(cache_read_tokens), TOTAL(cache_write_tokens), TOTAL(reasoning_tokens)
 FROM session_model_usage WHERE session_id IN (%s) GROUP BY model, task HAVING TOTAL(output_tokens)"""
 _SAID = itemgetter("role", "content", "tool_calls")
