@@ -70,7 +70,7 @@ def test_every_kind_of_message() -> None:
     groups = conversation.groups(view)
     assert [role_of(group) for group in groups] == [one["role"] for one in head[1:]]
     assert [text_of(group) for group in groups] == [one["content"] for one in head[1:]]
-    assert [list(conversation.call_ids(group)) for group in groups[2:5]] == [
+    assert [mapping._calls_of(conversation.message(group)) for group in groups[2:5]] == [
         [("call", "c"), ("call", "call_4")], [("tool", "c")], [("tool", "call_4")],
     ]  # fmt: skip
     assert [conversation.numbers.get(name) for name in ("s2", "m0", "s1", "m9")] == [0, 1, 7, None]
