@@ -20,6 +20,7 @@ from ctxsim.plugins.files import (
     small_file,
     toml_values,
     user_file,
+    with_value,
     without_comments,
 )
 
@@ -33,6 +34,13 @@ def nothing_given(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_json_is_read_without_comments_and_trailing_commas() -> None:
     text = '{"a": [1, 2,], // one, two\n "b": "no // comment", /* and */ }'
     assert json.loads(without_comments(text)) == {"a": [1, 2], "b": "no // comment"}
+
+
+def test_a_value_is_set_in_a_copy_however_deep_it_lies() -> None:
+    data = {"a": [{"b": 1}, {"c": 2}], "d": 3}
+    assert with_value(data, ("a", 1, "c"), 4) == {"a": [{"b": 1}, {"c": 4}], "d": 3}
+    assert with_value(data, ("e", "f"), 5) == data | {"e": {"f": 5}} and with_value(data, ("d",), 6)["d"] == 6
+    assert data == {"a": [{"b": 1}, {"c": 2}], "d": 3} and with_value(data, (), 7) == 7
 
 
 def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,12 +17,14 @@ import pytest
 from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from invented import codex
 from samples import run
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.source import Source
+from ctxsim.readers.reader import detect, load_reader
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript, problems
 
 OPENAI: list[dict[str, Any]] = [
@@ -257,6 +259,17 @@ def test_where_nothing_could_be_read_nothing_is_written(form: str, tmp_path: Pat
         assert (done.returncode, "written" in done.stdout + done.stderr) == (1, False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "out.jsonl"]
     assert (tmp_path / "out.jsonl").read_text() == "of yesterday"
+
+
+def test_lines_of_a_new_type_before_a_log_hide_it_if_they_are_more_than_half() -> None:
+    own = "".join(json.dumps(line) + "\n" for line in codex(1)[:3])
+    for many in (3, 4):
+        sample = Sample(Source("x", data=('{"type": "mine"}\n' * many + own).encode()))
+        if many > 3:
+            with pytest.raises(NotATranscript, match="no transcript format"):
+                detect(sample)
+        else:
+            assert detect(sample) is load_reader("codex-rollout") and len(sample.records) == 3
 
 
 def test_a_source_in_a_traceback_shows_no_conversation() -> None:

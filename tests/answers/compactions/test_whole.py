@@ -241,6 +241,18 @@ def test_what_first_stands_at_the_point_is_neither_lost_nor_kept() -> None:
         assert key not in before.needed and key not in before.again and key in behind.needed
 
 
+def test_what_stands_before_the_point_and_at_it_again_comes_again() -> None:
+    references = prepare(session())
+    last = len(session().calls)
+    twice = {
+        need.key: need.sources for n in range(1, last + 1) for need in references.needs(n) if len(need.sources) > 1
+    }
+    assert twice
+    for key, places in twice.items():
+        at, behind = (later(references, at, 1, last) for at in (places[-1], places[-1] + 1))
+        assert key in at.again and key not in at.needed and key in behind.needed
+
+
 @pytest.mark.parametrize("name", FITTED)
 def test_a_policy_is_fitted_to_what_is_allowed(name: str) -> None:
     (cut,) = session_of(long_session()).cuts()

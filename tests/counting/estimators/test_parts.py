@@ -25,7 +25,7 @@ from ctxsim.counting.estimators.calibrated import Calibrated, Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.estimators.contract import MORE, TEXTS, violations
 from ctxsim.counting.estimators.estimator import divided, length
-from ctxsim.counting.estimators.serialized import handed, if_json, written_again
+from ctxsim.counting.estimators.serialized import handed, if_json, parsed, written_again
 from ctxsim.errors import CtxsimError, InputError, LabelError
 from ctxsim.plugins.limit import VARIABLE
 from ctxsim.transcript import Head, Item, Media, Usage
@@ -128,7 +128,8 @@ def test_arguments_written_again() -> None:
         "{}", "{}", '{"a": 1}', '{"input": "\\"a\\""}', '{"input": "a"}',
     ]  # fmt: skip
     deep = "[" * 100_000
-    assert if_json(deep) == deep and handed(deep) == {"input": deep}
+    assert if_json(deep) == deep == parsed(deep) and handed(deep) == {"input": deep}
+    assert [parsed(text) for text in ('{"a": [1]}', "7", "{a")] == [{"a": [1]}, 7, "{a"]
 
 
 def test_characters_of_messages_together_or_one_by_one() -> None:
