@@ -83,6 +83,13 @@ def test_an_object_may_have_moments_of_its_own() -> None:
     assert sent[0].tally.believed is not None and sent[0].tally.believed[1] == 7.0
 
 
+@pytest.mark.parametrize(("label", "limit"), [
+    ("mask:keep=1", None), ("summary:at=0.5", 500), ("mask:keep=1+summary:at=0.25+summary:at=0.5", 250),
+])  # fmt: skip
+def test_the_threshold_of_a_chain_is_the_first_that_one_of_it_has(label: str, limit: int | None) -> None:
+    assert replay(conversation("a"), open_policy(label), Provider(window=1_000)).moments.threshold == limit
+
+
 def test_a_policy_can_be_pickled_once_its_replay_has_ended() -> None:
     replayed = replay(conversation("a", "b"), open_policy("mask:keep=1"), Provider())
     assert len(list(replayed)) == 3
