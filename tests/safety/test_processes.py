@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from ctxsim.safety.processes import SAFE_PATH, ended, environment, python, safe_path, without_keys
+from ctxsim.safety.processes import SAFE_PATH, ended, environment, exchanged, python, safe_path, without_keys
 
 DEAF = """
 import signal, time
@@ -43,6 +43,16 @@ def test_who_ignores_that_it_is_to_end_is_ended(told: signal.Signals) -> None:
 def test_who_has_nothing_more_to_do_ends_as_ever() -> None:
     code = "from ctxsim.safety.processes import end_soon; end_soon(60)"
     assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0
+
+
+def test_more_than_pipes_hold_is_given_and_answered_until_the_program_ends() -> None:
+    data = bytes(range(256)) * 4_000
+    code = f"import sys; sys.stdout.buffer.write(sys.stdin.buffer.read({len(data)})[::-1])"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as it:
+        assert it.stdin and it.stdout
+        for pipe in (it.stdin, it.stdout):
+            os.set_blocking(pipe.fileno(), False)
+        assert b"".join(exchanged(it.stdin, it.stdout, data)) == data[::-1]
 
 
 def test_how_a_process_ended_in_words() -> None:
