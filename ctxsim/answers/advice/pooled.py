@@ -47,8 +47,10 @@ class Pooled:
         first = run.of(self.labels[0])
         self.transcripts = len(first)
         self.sample = run.info.sample or None
-        drawn = {one.transcript: one.probability for one in self.sample.drawn} if self.sample else {}
-        self._taken: Array | None = first.transcript.map(drawn).to_numpy(dtype=float) if self.sample else None
+        self._taken: Array | None = None
+        if self.sample:
+            drawn = {one.transcript: one.probability for one in self.sample.drawn}
+            self._taken = first.transcript.map(drawn.__getitem__).to_numpy(dtype=float)
         # A sample draws transcripts, not sessions.
         by_session = first.groupby("transcript" if self.sample else "root", sort=True)
         self._session: npt.NDArray[np.int64] = by_session.ngroup().to_numpy()
