@@ -196,24 +196,25 @@ class Judge:
         return reason
 
     def summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
-        """A summary request: head, items, prompt."""
-        chosen = list(items)
+        """A summary request: head, items, prompt. Recorded reads say nothing of one with a head of its own."""
+        chosen, mine, own = list(items), (self.head, self.readable), self.acting.summary_head
+        if own is not None and own != self.head:
+            self.head, self.readable = own, None
         request = self.request([*chosen, Item("user", -(1 << 40), -(1 << 40), PROMPT)])
         status, refused, waited = self.admit(request, max_tokens)
+        (read, written, rest), _ = self.matched(request) if status == "ok" else ((0, 0, 0), 0)
+        self.head, self.readable = mine
         self.sees.now_s = self.now_s
         total = sum(one.tokens for one in request)
         if status != "ok":
             self.summaries.append((total, 0, 0.0, refused, waited))
             return None
-        (read, written, rest), _ = self.matched(request)
         text = MODES[self.provider.summaries](chosen, max_tokens, text_tokens, ())
         if not (self.cache.rule.implicit or self.cache.rule.paid_writes):
             written, rest = 0, written + rest
         usd = sum(self.usd((read, written, rest), text_tokens(text)))
         self.summaries.append((total, text_tokens(text), usd, refused, waited))
         return text
-
-    # the agent
 
     def note(self, edits: Sequence[Edit]) -> None:
         """Edits are made."""
@@ -225,6 +226,7 @@ class Judge:
         entered = []
         for item in items:
             for link in self.links if item.kind == "tool_result" else ():
+                self.acting = link
                 cut = link.on_tool_result(item)
                 if cut.text != item.text:
                     self.made.append(Edit(item, cut, 0, link.label))
@@ -241,6 +243,7 @@ class Judge:
             if limit is not None and self.believed is None:
                 self.believed = (self.sees.estimate(view), limit)
             lasting = lasting and not link.ephemeral
+            self.acting = link
             acted = link.before_call(view)
             if isinstance(acted, Stop):
                 return view, lasting, acted
@@ -313,6 +316,7 @@ class Judge:
         """The first link's answer to a refusal that is really smaller."""
         said = Overflow("", self.provider.window)
         for link in self.links:
+            self.acting = link
             acted = link.on_overflow(view, said)
             if acted is None or acted is view:
                 continue
@@ -417,6 +421,7 @@ class Judge:
             outputs[response[0].message] = usage.output_tokens
         self.sees.usage, self.sees.reported = usage, Reported(usage, self.view.size, outputs)
         for link in self.links:
+            self.acting = link
             acted = link.after_call(self.view, usage)
             if acted is not self.view:
                 self.compactions += 1

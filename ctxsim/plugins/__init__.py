@@ -57,7 +57,7 @@ def forgotten_by(*forget: Callable[[], object]) -> None:
 
 @cache
 def folders(package: str) -> dict[str, tuple[str, Path]]:
-    """Return package and path of each agent's or framework's folder by kebab-case name; `OUTSIDE` are agents too."""
+    """Return package and path of each agent's or framework's folder by kebab-case name; agents of `OUTSIDE` too."""
     place = _place_of(package)
     found = {
         init.parent.name.replace("_", "-"): (f"{package}.{init.parent.name}", init.parent)

@@ -32,6 +32,10 @@ SHIPPED: Any = object()
 """Stands for a parameter's default, and is replaced by what the newest version in the agent's `settings.toml` ships."""
 
 
+OWN_HEAD = Head(system="You summarize a conversation for the assistant that continues it.")
+"""Stands for the head of a request for a summary with a system prompt of its own and no tools."""
+
+
 class Stop(msgspec.Struct, frozen=True):
     """Returned by `before_call`: the agent gives up instead of sending the request."""
 
@@ -177,6 +181,13 @@ class Policy:
     def retries(self) -> int | None:
         """How often a refused request may be replaced by what `on_overflow` returns; None: the replay decides."""
         return None
+
+    @property
+    def summary_head(self) -> Head | None:
+        """The head of its requests for summaries: one of their own, so that they read nothing of the conversation from
+        the cache; or None, the conversation's, so that they do.
+        """
+        return OWN_HEAD
 
     def threshold(self) -> float | None:
         """The estimate, in tokens, above which `before_call` acts; None if it doesn't decide by an estimate."""

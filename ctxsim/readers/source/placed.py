@@ -52,6 +52,10 @@ class Placed(Source):
         # Only the process that made the copies deletes them.
         return {**self.__dict__, "_keeps": None}
 
+    def told(self, text: str) -> str:
+        """Return a text that names the copy with the original's path."""
+        return text.replace(self.root, self.shown)
+
     def read_by(self, read: Callable[[Source], Iterator[Transcript]]) -> Iterator[Transcript]:
         """Yield a reader's transcripts of the copy, with the original's path in names and notes; errors show it too."""
         name = self.root + self.name.removeprefix(self.shown)
@@ -60,9 +64,9 @@ class Placed(Source):
             for transcript in read(copy):
                 yield msgspec.structs.replace(
                     transcript,
-                    name=transcript.name.replace(self.root, self.shown),
-                    parent=transcript.parent and transcript.parent.replace(self.root, self.shown),
-                    notes=tuple(note.replace(self.root, self.shown) for note in transcript.notes),
+                    name=self.told(transcript.name),
+                    parent=transcript.parent and self.told(transcript.parent),
+                    notes=tuple(map(self.told, transcript.notes)),
                 )
         except CtxsimError as error:
             raise retold(error, self.root, self.shown) from error

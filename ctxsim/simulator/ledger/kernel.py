@@ -190,6 +190,9 @@ class Kernel:
     def _matched(self, request: Request) -> tuple[Split, int]:
         """Return a request's tokens by class, and those that the rules let it read but recorded reads don't."""
         cache, now_s, readable = self.cache, self.now_s, self._readable
+        if request.head != self.request.head:
+            # The tools, or the system prompt, come first.
+            return cache.split(request, now_s, 0), 0
         split = cache.split(request, now_s)
         if readable is None or self._rule.kind == "none":
             return split, 0
@@ -241,17 +244,25 @@ class Kernel:
         self.demands.append((self.now_s - self._delay_s, limit.demand(split) if limit else split.total))
 
     def summarize(
-        self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
+        self,
+        items: Iterable[Item],
+        max_tokens: int,
+        wanted: Sequence[str],
+        mode: SummaryMode,
+        head: Head | None = None,
     ) -> SummaryCall:
-        """Request a summary, written as `mode` says: a request of its own with head, these items and a prompt.
+        """Request a summary, written as `mode` says: a request of its own with a head, these items and a prompt.
 
-        The window and the rate limit hold for it. It reads what the cache holds of its prefix, and writes only where
-        the vendor writes unasked: a prompt that isn't sent again isn't marked.
+        The window and the rate limit hold for it. With the conversation's head (None) it reads what the cache holds of
+        its prefix; with another head, nothing. It writes only where the vendor writes unasked: a prompt that isn't sent
+        again isn't marked.
         """
         from ctxsim.simulator.provider.summaries import MODES, PROMPT
 
         chosen = list(items)
         request = self.request.forked()
+        if head is not None:
+            request.with_head(head)
         request.become([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)])
         # The prompt was in no earlier request.
         request.changed_from = min(request.changed_from, len(chosen))

@@ -40,6 +40,8 @@ class Moments:
         self.view = View(sees.sizes)
         self._edited = edited
         self.tally = Tally()
+        self.acting: Policy | None = None
+        """The link that acts, or acted last; None before the first."""
         self.lasting = True
         """Whether all edits of the present request outlast it."""
 
@@ -66,6 +68,7 @@ class Moments:
 
     def _ingest(self, item: Item, position: int) -> Item:
         for link in self._limiting:
+            self.acting = link
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
@@ -142,6 +145,7 @@ class Moments:
         """Let one policy act on one view, check it by the contract, and record its edits. Return the view; or Stop, in
         `before_call`; or None, in `on_overflow`.
         """
+        self.acting = link
         returned = guarded(link, moment, view, *seen)
         if returned is view or (returned is None and moment == "on_overflow"):
             return returned

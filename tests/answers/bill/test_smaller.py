@@ -70,6 +70,15 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     assert summaries(billed([agent, session(*thrice)], PRICES, None))[0] == 1
 
 
+@pytest.mark.parametrize(("format", "sent"), [
+    # Read from the cache, 1,100 at 1; or 1,000 without the head of 100, at 5. What Codex leaves out is the server's.
+    ("claude-code", 1_100), ("codex-rollout", 1_100), ("pi", 5_000), ("hermes", 5_000),
+])  # fmt: skip
+def test_a_compactions_own_request_reads_the_cache_if_its_agent_goes_on_with_the_head(format: str, sent: int) -> None:
+    of = bill(FIRST, response(0, 300, 200, compacted=80), format=format)
+    assert summaries(of) == (1, sent + 80 * 50)
+
+
 def test_what_saves_less_than_a_fiftieth_is_no_line() -> None:
     of = bill(FIRST, response(1_100, 50, 50, turn=True), *[response(0, 5_000, 4_900) for _ in range(9)])
     assert all(one.share >= LEAST for one in smaller(of, PRICES).savings)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxsim.policies import open_policy, registered_policies
+from ctxsim.policies import Surroundings, open_policy, registered_policies
+from ctxsim.transcript import Head
 
 AGENTS = (
     "aider:max_chat_history_tokens=0,summarizer_tokens=0,whole=False,summary_tokens=500,estimator=tokenizer",
@@ -50,3 +51,19 @@ def test_a_name_alone_stands_for_the_defaults() -> None:
     own = {name: cls for name, cls in registered_policies().items() if ".agents." in cls.__module__}
     assert tuple(open_policy(name).label for name in own) == AGENTS
     assert {cls.family for cls in own.values()} == {"agents"}
+
+
+def test_requests_for_summaries_that_go_on_with_the_conversation() -> None:
+    names = [one for one, cls in registered_policies().items() if cls.family in ("agents", "frameworks")]
+    links = [link for name in names for link in open_policy(name).create()]
+    for link in links:
+        link.attach(Surroundings(1_000, Head("You code.", ("{}",), hidden=9)))
+    heads = {link.name: link.summary_head for link in links}
+    assert {name for name, head in heads.items() if head is None} == {
+        "anthropic-compact", "claude-code", "continue-cli", "copilot-cli", "kimi-code", "mistral-vibe",
+        "openai-compact", "qwen-code",
+    }  # fmt: skip
+    # Without tools, no vendor has anything of it in the cache.
+    assert {name for name, head in heads.items() if head == Head("You code.")} == {"codex", "inspect-summary"}
+    (remote,) = open_policy("codex:remote=True").create()
+    assert remote.summary_head is None

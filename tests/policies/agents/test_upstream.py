@@ -6,7 +6,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +168,27 @@ def test_as_much_of_a_result_is_left_as_the_agent_left(agent: str, policy: str, 
         lines = [line for line in whole.splitlines() if line in left]
         assert abs(len(lines) - count) <= 2
         assert abs(int(lines[0][:5]) - first) <= 1 and abs(int(lines[-1][:5]) - last_line) <= 1
+
+
+# label, the agent's folder, the end of its runs' names
+SUMMARISED = (
+    ("cline", "cline", "*"), ("codex", "codex", "[12]"), ("codex:remote=True", "codex", "openai"),
+    ("copilot-cli", "copilot", "*"), ("gemini-cli", "gemini", "*"), ("opencode", "opencode", "*"),
+    ("openhands", "openhands", "*"), ("pi", "pi", "*"), ("qwen-code", "qwen-code", "*"),
+)  # fmt: skip
+
+
+@pytest.mark.corpus
+@real
+@pytest.mark.parametrize(("policy", "agent", "run"), SUMMARISED, ids=[one[0] for one in SUMMARISED])
+def test_requests_for_summaries_have_the_head_that_the_agents_have(policy: str, agent: str, run: str) -> None:
+    """Tools and first message are those of the conversation's last request, or not."""
+    heads = []
+    for file in sorted((OBSERVED / agent).glob(f"*~{run}.jsonl.gz")):
+        for before, asked in pairwise(json.loads(line) for line in read(file).splitlines()):
+            if (before["kind"], asked["kind"]) == ("main", "compact"):
+                heads.append([(one["tools"], one["items"][0]["chars"]) for one in (before, asked)])
+    assert heads
+    (link,) = open_policy(policy).create()
+    link.attach(Surroundings(1_000_000))
+    assert {before == asked for before, asked in heads} == {link.summary_head is None}

@@ -206,6 +206,33 @@ def test_a_summary_pays_for_writing_where_the_vendor_writes_unasked(cache: str, 
     assert cost.uncached == (0.0 if writes else rest)
 
 
+@pytest.mark.parametrize(("cache", "writes"), [
+    ("openai-paid-writes", True), ("moonshot-paid-writes", True), ("openai", False), ("anthropic", False),
+])  # fmt: skip
+@pytest.mark.parametrize("system", [" a" * 1_996, " b" * 1_496], ids=["without tools", "of its own"])
+def test_a_summary_with_another_head_reads_nothing(system: str, cache: str, writes: bool) -> None:
+    head = Head(system=" a" * 1_996, tools=('{"name": "run"}',))
+    made = msgspec.structs.replace(conversation(" a" * 198, "ok"), head=head)
+    _, kernel = begun(2, made, cache=cache, breakpoints="automatic", prices=DOLLAR)
+    before = kernel.request.total
+    asked = kernel.summarize(kernel.request.items, 50, (), "empty", Head(system=system))
+    # The task of 4, the call of 2, the result of 198, the prompt, and the system prompt of its own.
+    tokens = 204 + COUNTER.text(PROMPT) + len(system) // 2
+    assert asked.tokens_in == tokens and asked.cost and asked.cost.read == 0.0
+    assert (asked.cost.write, asked.cost.uncached) == ((2.0 * tokens, 0.0) if writes else (0.0, tokens))
+    assert kernel.request.total == before, "the conversation goes on with its own"
+
+
+def test_what_is_recorded_of_a_call_says_nothing_of_a_summary_with_another_head() -> None:
+    calls = (MADE.calls[0], msgspec.structs.replace(MADE.calls[1], held=64), MADE.calls[2])
+    ledger, kernel = begun(2, msgspec.structs.replace(MADE, calls=calls), cache="deepseek", prices=DOLLAR)
+    asked = kernel.summarize(kernel.request.items, 50, (), "empty", Head(system=" b" * 296))
+    assert asked.cost is not None and asked.cost.read == 0.0
+    # 256 tokens could be read, 64 were.
+    bill = kernel.bill(ledger.legs[1])
+    assert (bill.split.read, bill.tokens_missed) == (64, 192)
+
+
 def test_a_summary_after_a_call_is_not_read_as_the_call_was() -> None:
     # The log says that the second call read 64 tokens. Its request is an entry now, of 384 tokens in whole steps.
     calls = (MADE.calls[0], msgspec.structs.replace(MADE.calls[1], held=64), MADE.calls[2])

@@ -18,6 +18,7 @@ class AnthropicCompact(Policy):
     read_on = "2026-11"
     server_side = True
     decides_by = "usage-tail"
+    summary_head = None  # "uses the request's model, `system`, `tools`": the guide
 
     trigger: Positive = 150_000
     summary_tokens: Positive = 1_500

@@ -45,6 +45,7 @@ class ClaudeCode(Policy):
     version = "2.1.332"
     read_on = "2026-11"
     decides_by = "usage-tail:unit=utf16"
+    summary_head = None  # the same tools, seen when driven; package 2.1.183 shares the cached beginning
     renamed: ClassVar = {"bash_max_output_length": "bash_output_max_chars"}
 
     auto_compact_window: Count = 0

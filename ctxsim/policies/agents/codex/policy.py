@@ -5,7 +5,7 @@ from typing import Literal
 from ctxsim.policies.agents.shared.history import asked_at, history_of, newest_texts, newly_asked, replaced
 from ctxsim.policies.agents.shared.tools import byte_length, first_bytes, last_bytes
 from ctxsim.policies.policy import SHIPPED, Count, Policy, Positive
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
 MARK = " tokens truncated…"
@@ -47,6 +47,12 @@ class Codex(Policy):
     keep_user_tokens: Count = SHIPPED
     remote: bool = False
     summary_tokens: Positive = 1_500
+
+    @property
+    def summary_head(self) -> Head | None:
+        # Observed with 0.169.0: the local request has no tools, the remote one has all. openai/codex#37305: the local
+        # one never reads the cache.
+        return None if self.remote else Head(system=self.sees.head.system)
 
     def start(self) -> None:
         self._prefix: int | None = None  # input of the first request since the last summary

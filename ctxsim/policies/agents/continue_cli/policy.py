@@ -23,6 +23,7 @@ class ContinueCli(Policy):
 
     source = "continuedev/continue"
     decides_by = "tokenizer"
+    summary_head = None  # extensions/cli/src/compaction.ts@f6b44d7
 
     max_tokens: Count = 0
     output_share: Share = SHIPPED

@@ -17,6 +17,7 @@ class CopilotCli(Policy):
 
     source = "github/copilot-cli, as observed"
     decides_by = "tokenizer"
+    summary_head = None  # the same tools, system prompt and messages: observed with 1.0.102
 
     at: Share = SHIPPED
     overhead: Count = SHIPPED

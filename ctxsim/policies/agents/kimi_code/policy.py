@@ -23,6 +23,7 @@ class KimiCode(Policy):
 
     source = "MoonshotAI/kimi-code"
     decides_by = "usage-tail:unit=bytes"
+    summary_head = None  # packages/agent-core/src/agent/compaction/full.ts@638c0f7
     retries = 3
 
     compaction_trigger_ratio: Share = SHIPPED

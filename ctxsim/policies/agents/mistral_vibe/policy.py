@@ -34,6 +34,7 @@ class MistralVibe(Policy):
 
     source = "mistralai/mistral-vibe"
     decides_by = "serialized:ratio=4,unit=points"
+    summary_head = None  # vibe/core/compaction/manager.py@3959cf4
 
     auto_compact_threshold: int = -1
     window_share: ShareOrOff = SHIPPED

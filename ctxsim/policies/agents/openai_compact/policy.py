@@ -17,6 +17,7 @@ class OpenaiCompact(Policy):
     version = "openai 3.57.0"
     read_on = "2026-11"
     decides_by = "usage-tail"
+    summary_head = None  # assumed, as the server compacts within the request
 
     compact_threshold: Count = 0
     summary_tokens: Positive = 1_500

@@ -26,6 +26,7 @@ class QwenCode(Policy):
 
     source = "QwenLM/qwen-code"
     decides_by = "chars:ratio=4,unit=utf16"
+    summary_head = None  # the same tools, system prompt and messages: observed with 0.24.4
 
     renamed: ClassVar = {
         "context_percentage_threshold": "auto_compact_threshold",

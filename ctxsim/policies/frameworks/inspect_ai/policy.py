@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ctxsim.policies.frameworks.chat import Message, counted, in_place_of, items_of, messages, only
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share, Stop
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
 CLEARED = "(Tool result removed)"
@@ -187,6 +187,11 @@ class InspectSummary(OfInspect):
 
     at: float = 0.9
     summary_tokens: Positive = 1_000
+
+    @property
+    def summary_head(self) -> Head:
+        # inspect_ai/model/_compaction/summary.py: the same messages, without tools.
+        return Head(system=self.sees.head.system)
 
     def compacted(self, view: View) -> View:
         found = messages(view)
