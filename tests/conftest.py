@@ -50,10 +50,22 @@ def pytest_collection_finish() -> None:
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
+_CONNECT = socket.socket.connect
+
+
+def _connect(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOCAL:
+        raise AssertionError(f"a test wanted to connect to {address}")
+    return _CONNECT(self, address)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What commands remember goes into a folder of the tests; their output is as wide as in a pipe."""
+    """What commands remember goes into a folder of the tests; their output is as wide as in a pipe. And nothing may
+    connect to another machine: ctxsim is offline, always.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _connect)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         # Some libraries set it for the whole process.
         patch.delenv("COLUMNS", raising=False)
@@ -65,19 +77,6 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in moved | {one.env for agent in known for one in agent.settings if one.env}:
             patch.delenv(name, raising=False)
         yield
-
-
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing may connect to another machine: ctxsim is offline, always."""
-    real = socket.socket.connect
-
-    def connect(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOCAL:
-            raise AssertionError(f"a test wanted to connect to {address}")
-        return real(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", connect)
 
 
 @pytest.fixture
