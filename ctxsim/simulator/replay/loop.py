@@ -59,8 +59,7 @@ class Replay:
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         asked = list(items)
         wanted = self._foresight.wanted(self._number, asked) if self._summaries == "clairvoyant" else ()
-        link = self.moments.acting
-        head = link.summary_head if link else None
+        head = self.moments.summary_head
         summary = self.kernel.summarize(asked, max_tokens, wanted, self._summaries, head)
         self.moments.tally.summaries.append(summary)
         self.moments.sees.now_s = self.kernel.now_s

@@ -9,7 +9,7 @@ from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
 from ctxsim.simulator.replay.sent import Tally
-from ctxsim.transcript import Item, Usage
+from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import Edit, Made, View
 
 RETRIES = 10
@@ -28,6 +28,7 @@ class Moments:
         # Links that edit only the request, as a server does, come after those that edit the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
         for link in self.links:
+            self._acting = link
             link.attach(sees)
             guarded(link, "start")
             _must(link, "retries", "be a whole number or None", (int, type(None)), link.retries)
@@ -40,8 +41,6 @@ class Moments:
         self.view = View(sees.sizes)
         self._edited = edited
         self.tally = Tally()
-        self.acting: Policy | None = None
-        """The link that acts, or acted last; None before the first."""
         self.lasting = True
         """Whether all edits of the present request outlast it."""
 
@@ -49,6 +48,13 @@ class Moments:
     def threshold(self) -> float | None:
         """The estimate over which the policy acts before a call; for a chain, the first one."""
         return next((limit for link in self.links if (limit := _threshold(link)) is not None), None)
+
+    @property
+    def summary_head(self) -> Head | None:
+        """That of the link that acts."""
+        head = self._acting.summary_head
+        _must(self._acting, "summary_head", "be a Head or None", (Head, type(None)), head)
+        return head
 
     # the view grows
 
@@ -68,7 +74,7 @@ class Moments:
 
     def _ingest(self, item: Item, position: int) -> Item:
         for link in self._limiting:
-            self.acting = link
+            self._acting = link
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
@@ -145,7 +151,7 @@ class Moments:
         """Let one policy act on one view, check it by the contract, and record its edits. Return the view; or Stop, in
         `before_call`; or None, in `on_overflow`.
         """
-        self.acting = link
+        self._acting = link
         returned = guarded(link, moment, view, *seen)
         if returned is view or (returned is None and moment == "on_overflow"):
             return returned

@@ -27,7 +27,7 @@ POLICIES = (
     "max-result-chars:chars=300", "max-messages:n=6", "head-tail:lines=4,bytes=200", "fifo:budget=800", "mask:keep=2",
     "mask:keep=1,batch=2", "char-budget:chars=3000,keep_tools=2,snippet=900,keep_turns=2", "retry", "json-aware",
     "summary", "three-layer", "clear-tool-uses", "round-summary", "head-tail:lines=3,bytes=120+mask:keep=1",
-    "token-approx-budget", "claude-code", "codex", "opencode", "gemini-cli", "openhands",
+    "token-approx-budget", "round-summary+claude-code", "codex", "opencode", "gemini-cli", "openhands",
 )  # fmt: skip
 
 

@@ -98,6 +98,18 @@ def test_a_threshold_is_a_number_and_retries_are_a_whole_one() -> None:
         run_class(Often, conversation("a"))
 
 
+def test_a_summarys_head_is_a_head() -> None:
+    class Headed(Policy):
+        summary_head = "You summarize."  # type: ignore[assignment]
+
+        def before_call(self, view: View) -> View:
+            self.sees.summarize(view, 10)
+            return view
+
+    with pytest.raises(ContractError, match="headed: before_call: headed: summary_head must be a Head or None, not str"):
+        run_class(Headed, conversation("a"))
+
+
 def test_dice_stand_where_they_stood_after_a_policy_was_checked() -> None:
     random.seed(5)
     np.random.seed(5)
