@@ -3,7 +3,7 @@ entry point.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -264,3 +264,15 @@ def agent_of(format: str) -> str:
         if (place / "policy.py").exists() and f"{writer}-".startswith(f"{name}-"):
             return name
     return ""
+
+
+@cache
+def continues(label: str) -> bool:
+    """Return whether the first policy of a label sends its requests for summaries with the conversation's head; False
+    for the label ''.
+    """
+    if not label:
+        return False
+    first = open_policy(label).create()[0]
+    first.attach(Surroundings(window=0))
+    return first.summary_head is None

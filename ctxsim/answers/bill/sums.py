@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from math import inf, isnan, nan
 from pathlib import PurePath
 from typing import Literal, get_args
@@ -16,7 +15,7 @@ from ctxsim.answers.bill.dollars import NOTHING, Paid, PriceList, paid
 from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
-from ctxsim.policies import agent_of, open_policy
+from ctxsim.policies import agent_of, continues
 from ctxsim.readers.paths import session_id
 
 By = Literal["day", "week", "project", "session", "model", "agent"]
@@ -276,19 +275,13 @@ def summaries(bill: Bill) -> LeftOut:
                 times += 1
                 sent = before.response
                 read, _, _, plain, output = before.rates.at(sent.input) if before.rates else (nan,) * 5
-                goes_on = _goes_on(line.session.format)
-                rate = read if goes_on and (sent.read or sent.write) else plain
-                usd += (sent.input - (0 if goes_on else sent.head)) * rate + tokens * output
+                # Codex logs the usage of requests of its own. What it leaves out are the server's.
+                agent = agent_of(line.session.format)
+                continued = continues("codex:remote=True" if agent == "codex" else agent)
+                rate = read if continued and (sent.read or sent.write) else plain
+                usd += (sent.input - (0 if continued else sent.head)) * rate + tokens * output
         last[name] = line
     return times, None if isnan(usd) else usd
-
-
-@cache
-def _goes_on(format: str) -> bool:
-    """Whether requests for summaries have the conversation's head, as the policy of a format's agent says."""
-    # Codex logs the usage of requests of its own. What it leaves out are the server's.
-    label = "codex:remote=True" if format == "codex-rollout" else agent_of(format)
-    return bool(label) and open_policy(label).create()[0].summary_head is None
 
 
 def by_root(lines: Iterable[Line]) -> dict[str, list[Line]]:

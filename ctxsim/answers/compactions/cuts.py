@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.compactions.later import SOON
+from ctxsim.policies import continues
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
@@ -116,19 +117,20 @@ def controls(session: Session, cut: Cut) -> list[Control]:
 
 
 def cost(
-    provider: Provider, before: int | None, after: int | None, summary: int | None, rewritten: int | None
+    provider: Provider, before: int | None, after: int | None, summary: int | None, rewritten: int | None, agent: str
 ) -> dict[str, Any]:
     """Return columns with the modelled dollars of a compaction of a request from `before` to `after` tokens, and with
     the calls until savings have paid for them; None in each without prices or one of these sizes.
 
-    The summary request reads `before` tokens from the cache and outputs `summary` tokens. The next request writes
-    `rewritten` tokens that it would have read. Each later call saves reading what was removed. The same rule as
-    `measure.columns.payback_calls`.
+    The summary request has `before` tokens, read from the cache if the policy `agent` sends it with the conversation's
+    head, and outputs `summary` tokens. The next request writes `rewritten` tokens that it would have read. Each later
+    call saves reading what was removed. The same rule as `measure.columns.payback_calls`.
     """
     if provider.prices is None or not (before and after and summary):
         return dict.fromkeys(("cost_summary_usd", "cost_cache_usd", "payback_calls"))
     read, write = provider.read_and_write_usd(before)
-    asked = before * read + summary * rate_at(provider.prices.output, before) / 1e6
+    sent = read if continues(agent) else rate_at(provider.prices.input, before) / 1e6
+    asked = before * sent + summary * rate_at(provider.prices.output, before) / 1e6
     broken = (rewritten or 0) * (write - read)
     saved = (before - after) * read
     return {

@@ -13,6 +13,7 @@ from ctxsim.answers.compactions.cuts import Control, Cut, controls, cost, sessio
 from ctxsim.answers.compactions.later import KINDS, NEEDED, SOON, Later, held_by, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.policies_beside import DEFAULT_SUMMARY, FITTED, Left, fitted, left_by, tokens_of
 from ctxsim.answers.compactions.repeated_calls import asked_again, asked_again_usd, came_again, repeated_after
+from ctxsim.policies import agent_of
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 from ctxsim.results.frames import Frame, frame_of
 from ctxsim.simulator.provider.summaries import clairvoyant
@@ -102,7 +103,7 @@ class _Compaction:
             reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
-            **cost(cut.provider, before, after, summary, rewritten),
+            **cost(cut.provider, before, after, summary, rewritten, agent_of(transcript.format)),
             **self.later.counts(self.held), **self.soon.counts(self.held, ("strict", "loose"), "_soon"),
             **self._control(), **self._came_again(),
         )  # fmt: skip

@@ -282,10 +282,13 @@ def test_what_it_pays_at_its_limits() -> None:
     prices = Prices(input=2.0, output=8.0, cache_write=2.5, cache_read=0.2)
     provider = Provider(cache="anthropic", prices=prices)
     # 1,000 read at 0.2 and 100 written at 8; 500 written at 2.5 and not read at 0.2; each call reads 400 less.
-    assert [*cost(provider, 1_000, 600, 100, 500).values()] == [0.001, 0.00115, round(0.00215 / 0.00008, 2)]
-    assert [*cost(provider, 1_000, 1_000, 100, None).values()] == [0.001, 0.0, None]
+    assert [*cost(provider, 1_000, 600, 100, 500, "claude-code").values()] == [0.001, 0.00115, round(0.00215 / 8e-5, 2)]
+    assert [*cost(provider, 1_000, 1_000, 100, None, "claude-code").values()] == [0.001, 0.0, None]
+    # 1,000 sent at 2, where the request has another head, or nobody knows.
+    for agent in ("pi", "codex", ""):
+        assert cost(provider, 1_000, 600, 100, 500, agent)["cost_summary_usd"] == 0.0028
     for sizes in ((None, 600, 100), (1_000, None, 100), (1_000, 600, None)):
-        assert set(cost(provider, *sizes, 0).values()) == {None}
+        assert set(cost(provider, *sizes, 0, "claude-code").values()) == {None}
     # Two calls of 10 and 20 tokens as output, their results of 100 and 200 as written.
     again = [Asked(1, 2, 0, True, 10, 100), Asked(3, 4, 0, False, 20, 200)]
     assert asked_again_usd(provider, 1_000, again) == round((30 * 8 + 300 * 2.5) / 1e6, 6) == 0.00099

@@ -106,7 +106,7 @@ def test_a_summarys_head_is_a_head() -> None:
             self.sees.summarize(view, 10)
             return view
 
-    with pytest.raises(ContractError, match="headed: before_call: headed: summary_head must be a Head or None, not str"):
+    with pytest.raises(ContractError, match="before_call: headed: summary_head must be a Head or None, not str"):
         run_class(Headed, conversation("a"))
 
 
