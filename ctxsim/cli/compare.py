@@ -49,7 +49,7 @@ def command(
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
     (tokens of system prompt and tools), calls, all in per cent; or compactions, as in 'compactions > 1'.
     """
-    if after is not None and not any(map(_names_a_run, (before, after))):
+    if after is not None and _name_recordings((before, after)):
         if form == "latex":
             raise click.UsageError("--format latex is of runs; for recordings take --format md")
         if two:
@@ -100,9 +100,11 @@ def command(
         sys.exit(1)
 
 
-def _names_a_run(path: Path) -> bool:
-    """Whether a path means a run: it has a run.json, or it doesn't exist and isn't written like a source's name."""
-    return (path / "run.json").exists() or not (path.exists() or set(str(path)) & set(":*?[@"))
+def _name_recordings(paths: tuple[Path, Path]) -> bool:
+    """Whether paths mean recordings: none has a run.json, and one exists or is written like a source's name."""
+    return not any((path / "run.json").exists() for path in paths) and any(
+        path.exists() or set(str(path)) & set(":*?[@") for path in paths
+    )
 
 
 def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run) -> Sheet:

@@ -96,10 +96,12 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
             calls = _mean_of(compared, lambda r: r.reread_calls)
             without = _mean_of(compared, lambda r: r.control_reread_calls or 0.0)
             more = _mean_of(compared, lambda r: r.reread_calls - (r.control_reread_calls or 0.0))
-            yield f"  repeated tool calls within ten calls: {calls}; without a compaction {without}; difference {more}"
+            mean = f"mean of {len(compared)}"
+            beside = f"{without}; difference {more}"
+            yield f"  repeated tool calls within ten calls: {calls}, {mean}; without a compaction {beside}"
             used = _mean_of(compared, lambda r: r.needed_strict_soon)
             without = _mean_of(compared, lambda r: r.control_needed_strict or 0.0)
-            yield f"  old identifiers used within ten calls: {used}; without a compaction {without}"
+            yield f"  old identifiers used within ten calls: {used}, {mean}; without a compaction {without}"
 
 
 def _mean_of(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from command_line import ctxsim
 from made_runs import made_run
 
-from ctxsim.cli.compare import _names_a_run
+from ctxsim.cli.compare import _name_recordings
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import __version__
 
@@ -27,8 +27,9 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_folder_is_a_run_or_recordings(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "logs").mkdir()
-    names = {"a": True, "logs": False, "nowhere": True, "*.json": False, "git:x": False, "@list": False, "a[1]": False}
-    assert {name: _names_a_run(Path(name)) for name in names} == names
+    names = {"a": False, "logs": True, "nowhere": False, "*.json": True, "git:x": True, "@list": True, "a[1]": True}
+    assert {name: _name_recordings((Path(name), Path("nowhere"))) for name in names} == names
+    assert not _name_recordings((Path("logs"), Path("a")))
 
 
 def test_what_changed_is_told_and_a_broken_rule_is_status_1(runs: Path) -> None:

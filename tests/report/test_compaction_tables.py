@@ -83,8 +83,8 @@ def test_each_agent_has_its_means_over_sessions() -> None:
         "  kept of identifiers that the agent fetched again before it used them: 25.0%, mean of 1; 2 of 8 in all",
         "b: 3 compactions in 3 sessions",
         "  kept of all identifiers of the last request before it: 20.0%, mean of 2; 400 of 2,000 in all",
-        "  repeated tool calls within ten calls: 3.00; without a compaction 1.00; difference 2.00",
-        "  old identifiers used within ten calls: 4.00; without a compaction 1.00",
+        "  repeated tool calls within ten calls: 3.00, mean of 2; without a compaction 1.00; difference 2.00",
+        "  old identifiers used within ten calls: 4.00, mean of 2; without a compaction 1.00",
     ]
     # Of six there is one. All six alike have a deviation of 0.
     six = [row(f"s{n}", agent="b", calls_after=9, needed_loose=5, kept_loose=4) for n in range(6)]
@@ -97,8 +97,8 @@ def test_what_is_unknown_of_controls_counts_as_nothing() -> None:
     lines = list(agent_lines([row(calls_after=10, reread_calls=2, control_reread_calls=0.0, needed_strict_soon=4,
                                   control_needed_strict=None)]))  # fmt: skip
     assert lines[1:] == [
-        "  repeated tool calls within ten calls: 2.00; without a compaction 0.00; difference 2.00",
-        "  old identifiers used within ten calls: 4.00; without a compaction 0.00",
+        "  repeated tool calls within ten calls: 2.00, mean of 1; without a compaction 0.00; difference 2.00",
+        "  old identifiers used within ten calls: 4.00, mean of 1; without a compaction 0.00",
     ]
 
 
