@@ -111,7 +111,7 @@ def _coloured(line: str, number: int, sent: Sent, room: int) -> Text:
     return Text.assemble(*(() if number else (context_bar(sent.tokens_sent / room, bad), " ")), (safe(line), style))
 
 
-def context_bar(share: float, bad: bool = False) -> Text:
+def context_bar(share: float, bad: bool) -> Text:
     """Return a bar of CELLS characters filled like the window: green, yellow from 70 %, red if `bad` or over 100 %."""
     from rich.text import Text
 

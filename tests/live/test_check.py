@@ -316,9 +316,9 @@ def test_a_window_is_taken_up_to_the_most_that_the_agent_takes() -> None:
 def test_the_output_of_a_policy_is_what_the_probe_declares() -> None:
     opencode = load_agent("opencode")
     here = Situation(opencode, "mock", 200_000)
-    policy = policy_of(here, {})
+    policy = policy_of(here, {}, True)
     assert policy is not None and getattr(policy, "output", opencode.probe.output) == opencode.probe.output
-    assert policy_of(Situation(Agent("kilo-code"), "mock", 200_000), {}) is None
+    assert policy_of(Situation(Agent("kilo-code"), "mock", 200_000), {}, True) is None
 
 
 def test_what_a_policy_leaves_of_a_large_result() -> None:
@@ -326,3 +326,8 @@ def test_what_a_policy_leaves_of_a_large_result() -> None:
     assert cut_to(CODEX, {CUT: 1_000}, text, "bash") == pytest.approx(4_000, abs=100)
     assert cut_to(CODEX, {CUT: 9_000}, text, "bash") == 20_000
     assert cut_to(Situation(Agent("kilo-code"), "mock", 200_000), {}, text, "bash") is None
+    # More than the agent takes is the most that it takes: 128,000 characters.
+    claude, long = Situation(load_agent("claude-code"), "mock", 200_000), "x" * 150_000
+    assert cut_to(claude, {"bashOutputMaxChars": 200_000}, long, "Bash") == cut_to(
+        claude, {"bashOutputMaxChars": 128_000}, long, "Bash"
+    )

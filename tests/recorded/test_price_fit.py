@@ -67,6 +67,7 @@ def test_writes_for_long_cost_the_price_of_their_lifetime() -> None:
     prices = msgspec.structs.replace(PAID_WRITES, cache_write_long=6.0)
     assert cost_by(prices, long, True) == pytest.approx(0.01755 + 0.00225)
     assert cost_by(PAID_WRITES, long, True) == pytest.approx(0.01755)
+    assert cost_by(prices, Usage(1, 0, 0, 1, cache_write_long_tokens=1), True) == pytest.approx(6e-6, abs=1e-12)
 
 
 def test_what_lies_outside_the_conversation_costs_what_is_recorded_or_listed() -> None:

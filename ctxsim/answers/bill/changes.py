@@ -134,8 +134,8 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
         if request.input > limit and over > summary:
             more.append(msgspec.structs.replace(request, output=summary))
             gone += over
-            request.leave_out(one.head + summary, over)
             request.anew(cached)
+            request.leave_out(one.head, over)
             # Uses that aren't billed can't be lost.
             effect.lost += min(one.crossing, left)
         left -= one.needs * request.billed

@@ -43,11 +43,11 @@ def expected(here: Situation, given: Mapping[str, Value], bounds: bool = True) -
 
 def cut_to(here: Situation, given: Mapping[str, Value], text: str, tool: str) -> int | None:
     """Return how many characters the policy leaves of a tool's result; None if there is no policy."""
-    policy = policy_of(here, given)
+    policy = policy_of(here, given, bounds=True)
     return None if policy is None else len(policy.on_tool_result(Item("tool_result", 1, 1, text, tool, 0)).text)
 
 
-def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) -> Policy | None:
+def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool) -> Policy | None:
     """Return the agent's policy with these settings, its window and its first request; None if it has no policy."""
     name, version, probing = here.agent.name, here.agent.version, here.agent.probe
     model, window = here.model, here.window

@@ -184,6 +184,13 @@ def test_no_more_than_the_head_leaves_it_and_only_a_servers_own_part() -> None:
     assert classes(changes.without_server("figma", one, as_recorded(one), Effect())) == [(0, 1_060, 0, 0)]
 
 
+def test_what_follows_a_compaction_is_written_for_as_long_as_the_request_was() -> None:
+    # Of 1,900 tokens 800 are written, all for an hour. Their place goes to the summary.
+    one = session(FIRST, response(1_100, 800, 800, long=800))
+    found = changes.compacted_at(1_500, 200, one, as_recorded(one), Effect())
+    assert [(request.write, request.long) for request in found] == [(1_100, 0), (300, 300), (800, 800)]
+
+
 @pytest.mark.parametrize(("tokens", "compacted"), [(500, False), (501, True)])
 def test_a_summary_replaces_more_than_itself(tokens: int, compacted: bool) -> None:
     # Beside a head of 100 and a summary of 200 there are 200 more, or one token more than that.

@@ -43,6 +43,8 @@ def test_what_another_call_shows_was_shown_and_not_fetched() -> None:
     made = Assembly("hand")
     made.user("Do the task.")
     look(made, 1, {"file_path": "src/alpha.py"}, "token abc12345")
+    # What was used before is neither lost nor kept.
+    made.response([Part("assistant", "I see abc12345.")])
     made.compacted("auto", [SUMMARY], ())
     look(made, 2, {"file_path": "src/other.py"}, "token abc12345 too")
     made.response([Part("assistant", "It is abc12345.")])

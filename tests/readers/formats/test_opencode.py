@@ -238,24 +238,24 @@ def test_a_fork_counts_its_own_responses(tmp_path: Path) -> None:
         return exported(
             tmp_path,
             user(text("Any mail?"), time={}),
-            answer(old("c1", 9), id="a1", time={"created": 1}, tokens={"input": 5}),
+            answer(old("c1", 9_000), id="a1", time={"created": 1_000}, tokens={"input": 5}),
             user({"type": "compaction", "auto": True, "tail_start_id": "a1"}, time={}),
-            answer(text("So far: mail."), summary=True, time={"created": 2}, tokens={"input": 6}),
-            answer(old("c2", 4), time={"created": 3}, tokens={"input": 7}),
-            answer(text("Two."), time={"created": 6}, tokens={"input": 8}),
-            answer(text("Three."), time={"created": 9}, tokens={"input": 9}),
+            answer(text("So far: mail."), summary=True, time={"created": 2_000}, tokens={"input": 6}),
+            answer(old("c2", 4_999), time={"created": 3_000}, tokens={"input": 7}),
+            answer(text("Two."), time={"created": 6_000}, tokens={"input": 8}),
+            answer(text("Three."), time={"created": 9_000}, tokens={"input": 9}),
             time={"created": created},
         )
 
     assert [call.usage for call in forked(0).calls] == [Usage(5), Usage(7), Usage(8), Usage(9)]
-    fork = forked(5)
+    fork = forked(5_000)
     assert [call.usage for call in fork.calls] == [Usage(8), Usage(9)]
     assert (fork.carried, fork.beside, fork.compactions) == (5, (), ())
     # The second result was cleared before the fork, the first after it.
     assert [item.text for item in fork.items if item.kind == "tool_result"] == ["c1", CLEARED]
     assert fork.items[0].text == "So far: mail."
     assert fork.cleared == ((2, 2),)
-    assert forked(10).calls == ()
+    assert forked(10_000).calls == ()
 
 
 def test_costs_are_those_of_the_steps_and_usage_that_differs_is_noted(tmp_path: Path) -> None:

@@ -146,6 +146,19 @@ def test_tool_results_reasoning_and_media_in_parts(tmp_path: Path) -> None:
     assert transcript.items[4].media[0].kind == "image"
 
 
+def test_requests_of_two_agents_inside_an_agent_inside_an_agent_are_two_children(tmp_path: Path) -> None:
+    def agent(name: str, parent: str | None) -> Json:
+        return {"name": name, "context": {"trace_id": "t", "span_id": name}, "parent_id": parent,
+                "attributes": {"gen_ai.operation.name": "invoke_agent"}}  # fmt: skip
+
+    agents = [agent("a", None), agent("b", "a"), agent("c", "b"), agent("d", "b")]
+    ask = [message("user", "Any mail?")]
+    asks = [*ask, message("assistant", "ok"), message("user", "And?")]
+    # By its texts alone the second would go on with the first.
+    file = write(tmp_path / "spans.jsonl", span(1, ask, parent="c"), span(2, asks, parent="d"), *agents)
+    assert len(all_of(file, "opentelemetry")) == 2
+
+
 def test_what_sampling_limits_and_redaction_leave_is_told(tmp_path: Path) -> None:
     ask = [message("user", "Any mail?")]
     long = ["a" * 100, "b" * 100]

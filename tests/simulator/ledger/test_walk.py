@@ -8,6 +8,7 @@ from random import Random
 
 import msgspec
 import pytest
+from samples import basis_of, conversation
 
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
@@ -151,8 +152,6 @@ def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
 
 
 def test_how_much_of_each_request_is_read_whole() -> None:
-    from samples import basis_of, conversation
-
     # Requests of 300, 398 and 498 tokens; the results stand at 2 and 4. Without a cache nothing is read, not even the
     # first item. In units of 64 tokens: 256 to 319 of the second request, 384 to 447 of the third.
     made = conversation(" a" * 96, " a" * 98, system=" a" * 296)
@@ -167,3 +166,11 @@ def test_how_much_of_each_request_is_read_whole() -> None:
     ):
         kept = basis_of(transcript, Provider(cache=cache)).ledger.kept
         assert ([step.split.total for step in kept], [step.unread for step in kept]) == ([300, 398, 498], unread)
+
+
+@pytest.mark.parametrize(("system", "unread"), [(313, 2), (314, 1)])
+def test_what_ends_within_a_step_that_was_read_in_part_counts_as_read(system: int, unread: int) -> None:
+    # Of the second request 256 tokens are read, at most 319 were the same: the call ends at 319, or at 320.
+    made = conversation(" a" * 96, system=" a" * system)
+    kept = basis_of(made, Provider(cache="deepseek")).ledger.kept
+    assert (kept[1].split.read, kept[1].unread) == (256, unread)

@@ -98,6 +98,17 @@ def test_a_threshold_is_a_number_and_retries_are_a_whole_one() -> None:
         run_class(Often, conversation("a"))
 
 
+@pytest.mark.parametrize(("length", "whole"), [(948, True), (951, False)])
+def test_a_long_error_leaves_room_for_its_place(length: int, whole: bool) -> None:
+    class Loud(Policy):
+        def before_call(self, view: View) -> View:
+            raise ValueError("x" * length)
+
+    with pytest.raises(ContractError) as raised:
+        run_class(Loud, conversation("a"))
+    assert ("x" * length in str(raised.value)) is whole and "test_held_to.py" in str(raised.value)
+
+
 def test_a_summarys_head_is_a_head() -> None:
     class Headed(Policy):
         summary_head = "You summarize."  # type: ignore[assignment]
