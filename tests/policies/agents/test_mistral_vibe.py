@@ -104,3 +104,15 @@ def test_from_3_0_3_on_results_that_keep_the_request_at_its_threshold_lose_their
         driven.calls("r" * size, said="s" * 100)
         stub = "r" * 50 + f"[CONTENT OMITTED FOR SIZE: {size - 100:,} MORE CHARACTERS]" + "r" * 50
         assert driven.sent()[1:] == [SUMMARY, "s" * 100, "{}", stub if cut else "r" * size]
+
+
+@pytest.mark.parametrize(("last", "asked"), [(13_987, "ab"), (13_988, "b")])
+def test_from_3_0_3_on_a_summary_request_is_as_large_as_three_quarters_of_a_small_window(last: int, asked: str) -> None:
+    # 15,000 of 20,000: the task's 500, exchanges of 6 + 494 and 6 + LAST, and the newest call's 6.
+    driven = Driven("mistral-vibe:max_result_chars=20000,estimator=chars:ratio=1", 20_000)
+    driven.user("t" * 500)
+    driven.calls("a" * 494)
+    driven.calls("b" * last)
+    driven.calls("c")
+    assert SUMMARY in driven.sent()
+    assert "".join(item.text[0] for item in driven.asked[0] if item.kind == "tool_result") == asked

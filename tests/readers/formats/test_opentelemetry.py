@@ -133,6 +133,14 @@ def test_a_request_recorded_twice_is_read_where_its_content_is(tmp_path: Path) -
     assert [item.text for item in one(tmp_path, outer, inner).items] == ["Mail?", "2."]
 
 
+def test_of_equal_records_of_a_span_the_last_counts(tmp_path: Path) -> None:
+    ask = [message("user", "Any mail?")]
+    assert [item.text for item in one(tmp_path, span(1, ask, "One."), span(1, ask, "Two.")).items] == [
+        "Any mail?",
+        "Two.",
+    ]
+
+
 def test_tool_results_reasoning_and_media_in_parts(tmp_path: Path) -> None:
     call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "mail"}}
     sent = [
