@@ -153,7 +153,7 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `call` counts from 1 and is one past the last where no call follows. Recorded items before the place `at` left the
     request, except those at the places `kept`. `summary` holds the texts that the log says were sent in place of the
-    history, in order; empty where the log doesn't keep them.
+    history, in order; empty where the log doesn't keep them. `time_s` is the Unix time of the request for it.
     """
 
     call: int
@@ -165,6 +165,7 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens_before: int | None = None
     tokens_after: int | None = None
     seconds: float | None = None
+    time_s: float | None = None
 
 
 class Needle(msgspec.Struct, frozen=True, omit_defaults=True):

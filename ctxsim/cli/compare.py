@@ -122,7 +122,15 @@ def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run)
 
 def _unpaired(before: Path, after: Path, rules: tuple[str, ...], form: str) -> None:
     found = compare_unpaired(before, after, rules)
-    show("compare", [unpaired_sheet(found.differences, found.broken, found.alike, found.left_out)], form)
+    table = unpaired_sheet(found.differences, found.broken, found.alike, found.left_out)
+    told = (table.title, *table.notes)
+    if form == "md":
+        click.echo(f"{table.title}\n\n", nl=False)
+    show("compare", [table], form)
+    for line in told[1:] if form == "md" else ():
+        click.echo(f"\n{line}")
+    for line in told if form == "csv" else ():
+        note(line, err=True)
     for line in found.errors:
         tell(line)
     for one in found.broken:

@@ -100,8 +100,8 @@ def _lines(found: Forecasts) -> list[str]:
         lines.append(
             f"Prices are known for {today.priced:,} of {today.known:,} sessions: what the others cost is missing."
         )
-    if found.recorded.untimed:
-        lines.append(f"Not in the forecast: {many(found.recorded.untimed, 'session(s)')} without a start time.")
+    if today.untimed:
+        lines.append(f"Not in the forecast: {many(today.untimed, 'session(s)')} without a start time.")
     if (beside := sum(one.beside_usd for one in found.run.info.recorders or ())) >= 0.005:
         lines.append(f"Not in the forecast: responses outside the conversations, which cost {beside:,.2f} USD so far.")
     held = [] if today.basis == "priors" else [one for one in found.tried_alike if one.level == 90]
@@ -114,7 +114,7 @@ def _lines(found: Forecasts) -> list[str]:
         what = f"{today.change.what} is used {'more' if today.change.more else 'less'} than before"
         what = "sessions are of another size" if today.change.what == "size" else what
         counts = f"the forecast goes by the {today.seen:,} sessions from then on" if today.change.cuts else \
-                 "the size of sessions and the price of a token didn't change, so all sessions count"  # fmt: skip
+                 "no change of their size or of a token's price was found, so all sessions count"  # fmt: skip
         lines.append(f"Since {day(since)} {what}: {counts}.")
         if today.change.cuts and (gone := _agents_before(found, today.change.at)):
             lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")

@@ -270,4 +270,5 @@ def pace(ahead: Forecast, bill: Bill) -> str:
         kind = f"too few sessions to go by, {ahead.seen:,} of {ahead.known:,}: the range is that of other projects"
     some = f"; {ahead.known - ahead.priced:,} of {many(ahead.known, 'session(s)')} without a known price count as 0"
     kind += some if main == "usd" and ahead.priced < ahead.known else ""
+    kind += f"; {many(ahead.untimed, 'session(s)')} without a start time left out" if ahead.untimed else ""
     return f"At this pace the next {ahead.ahead}: {written(low)} to {written(high)} {unit} ({kind})."

@@ -130,8 +130,8 @@ def test_two_sets_of_sessions_are_compared_by_rules(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     found = compare_unpaired(before, after, ["head > 10%", "calls > 0", "tokens < -1%"], index=False)
     assert [one.figure for one in found.broken] == ["head"] and found.errors == []
-    # Their project is the folder that they lie in.
-    assert (found.alike, found.left_out) == (False, (0, 0)) and found.frame().figure.tolist() == [
+    # No project is recorded; the folders that they lie in are none.
+    assert (found.alike, found.left_out) == (True, (0, 0)) and found.frame().figure.tolist() == [
         one.figure for one in found.differences
     ]
     (before / "broken.jsonl").write_text('{"cut": ')

@@ -12,6 +12,7 @@ from command_line import ctxsim
 from made_runs import made_run
 
 from ctxsim.cli.compare import _name_recordings
+from ctxsim.report.sheet import Sheet
 from ctxsim.results import InputInfo
 from ctxsim.results.run_info import __version__
 
@@ -109,10 +110,16 @@ def test_recordings_are_compared_by_their_sessions(runs: Path, monkeypatch: pyte
         return SimpleNamespace(differences=[], alike=True, left_out=(0, 0), **found)
 
     monkeypatch.setattr("ctxsim.cli.compare.compare_unpaired", compared)
+    table = Sheet("unpaired", "2 before, 3 after", (), (), notes=("Left out: 1 and 0.",))
     monkeypatch.setattr("ctxsim.cli.compare.show", lambda command, sheets, form: None)
-    monkeypatch.setattr("ctxsim.cli.compare.unpaired_sheet", lambda *given: given)
+    monkeypatch.setattr("ctxsim.cli.compare.unpaired_sheet", lambda *given: table)
     assert ctxsim("compare", "before", "after", "--fail-if", "cost > 1%", cwd=runs).returncode == 0
     assert asked == [(Path("before"), Path("after"), ("cost > 1%",))]
+    # What is said beside a table stands beside its rows in every form.
+    done = ctxsim("compare", "before", "after", "--format", "md", cwd=runs)
+    assert (done.stdout, done.stderr) == ("2 before, 3 after\n\n\nLeft out: 1 and 0.\n", "")
+    done = ctxsim("compare", "before", "after", "--format", "csv", cwd=runs)
+    assert (done.stdout, done.stderr) == ("", "2 before, 3 after\nLeft out: 1 and 0.\n")
     found["broken"] = [SimpleNamespace(figure="cost", effect=1_234.56, ratio=True),
                        SimpleNamespace(figure="compactions", effect=-2.0, ratio=False)]  # fmt: skip
     done = ctxsim("compare", "before", "after", cwd=runs)

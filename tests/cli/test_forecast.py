@@ -48,7 +48,7 @@ def forecasts(today: Forecast, **more: Any) -> Any:
     plain = {
         "today": today, "ahead": today.ahead, "all": {"as it is": today}, "tried_alike": [], "tried": [], "told": [],
         "run": SimpleNamespace(info=SimpleNamespace(recorders=())),
-        "recorded": SimpleNamespace(names=(), untimed=0),
+        "recorded": SimpleNamespace(names=()),
     }  # fmt: skip
     return SimpleNamespace(**(plain | more))
 
@@ -77,7 +77,7 @@ def test_days_say_how_many_sessions_and_missing_prices_how_many() -> None:
     found = _lines(forecasts(one(ahead=Next(7, True), come=amount(1, 1, 1), priced=39)))
     assert found[0] == "Next 7 days, 1 session at your pace: 4.00 to 16 USD (90 %)."
     assert found[2] == "Prices are known for 39 of 40 sessions: what the others cost is missing."
-    found = _lines(forecasts(one(priced=39), recorded=SimpleNamespace(names=(), untimed=2)))
+    found = _lines(forecasts(one(priced=39, untimed=2)))
     assert found[3] == "Not in the forecast: 2 sessions without a start time."
     found = _lines(forecasts(one(ahead=Next(1, True), come=amount(3, 2, 5))))
     assert found[0] == "Next 1 day, 2 to 5 sessions at your pace: 4.00 to 16 USD (90 %)." and len(found) == 3
@@ -116,7 +116,7 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
     run = SimpleNamespace(info=SimpleNamespace(recorders=(
         Recorder("a", "codex"), Recorder("b", "claude-code"), Recorder("c", "codex"), Recorder("d", "pi"),
     )))  # fmt: skip
-    recorded = SimpleNamespace(names=("d", "b", "a", "c", "nobody"), started=(86_400.0 * 2,) * 5, untimed=0)
+    recorded = SimpleNamespace(names=("d", "b", "a", "c", "nobody"), started=(86_400.0 * 2,) * 5)
     size = one(change=Change(3, "size", 0.01, True), seen=2)
     assert _lines(forecasts(size, run=run, recorded=recorded))[3:] == [
         "Since 3 January 1970 sessions are of another size: the forecast goes by the 2 sessions from then on.",
@@ -129,8 +129,8 @@ def test_a_change_says_since_when_what_and_of_whom_all_is_before() -> None:
         ]
     alike = one(change=Change(3, "gpt-5", 0.01, True, cuts=False))
     assert _lines(forecasts(alike, run=run, recorded=recorded))[3:] == [
-        "Since 3 January 1970 gpt-5 is used more than before: the size of sessions and the price of a token "
-        "didn't change, so all sessions count."
+        "Since 3 January 1970 gpt-5 is used more than before: no change of their size or of a token's price was found, "
+        "so all sessions count."
     ]
 
 

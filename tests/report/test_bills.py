@@ -349,3 +349,5 @@ def test_what_comes_at_this_pace(basis: Any, since: Any, amounts: tuple[str, ...
     ]
     bill: Any = SimpleNamespace(earlier=lines[:2], lines=lines[2:])
     assert pace(found, bill) == f"At this pace the next 7 days: {line}"
+    left_out = f"{line[:-2]}; 12 sessions without a start time left out)."
+    assert pace(msgspec.structs.replace(found, untimed=12), bill) == f"At this pace the next 7 days: {left_out}"

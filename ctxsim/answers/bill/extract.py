@@ -26,7 +26,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_factor, tokens_per_default
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references.finding import prepare
-from ctxsim.transcript import UNSHOWN, Call, Item, Transcript, Usage
+from ctxsim.transcript import UNSHOWN, Call, Compaction, Item, Transcript, Usage
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,17 +48,20 @@ def facts_of(transcript: Transcript) -> Session:
     responses: list[Response] = []
     large: list[Large] = []
     ratios: list[float] = []
-    at, wrote = 1, [(one.call, len("".join(one.summary[:1]))) for one in transcript.compactions]
+    at, compactions = 1, {one.call: one for one in transcript.compactions}
     for segment in segments(transcript):
         filled = _Filled(segment, names)
         large += filled.large(len(responses))
-        responses += filled.responses(responses[-1] if responses else None, dict(wrote).get(at, 0))
+        responses += filled.responses(responses[-1] if responses else None, compactions.get(at))
         ratios.append(filled.chars_per_token)
         at += len(segment.calls)
     tools = Frequencies(item.tool for item in transcript.items if item.kind == "tool_call")
     ratio = float(np.median(ratios or [USUAL]))
     last = max((number for number, call in enumerate(transcript.calls, 1) if call.usage), default=0)
-    ending = tuple(round(chars / ratio) for call, chars in wrote if call > last)
+    ending = tuple(
+        (round(_summary_chars(one) / ratio), bool(responses) and _outlived(responses[-1], one.time_s))
+        for one in transcript.compactions if one.call > last
+    )  # fmt: skip
     beside = [
         one for call in transcript.beside if call.usage and call.usage.input_tokens
         for one in _beside(call.usage, call, transcript, names)
@@ -215,9 +218,10 @@ class _Filled:
             sent &= ~(self.reasoning & (self.places < before))
         return np.asarray(sent)
 
-    def responses(self, last: Response | None, summary: int) -> Iterator[Response]:
-        """Yield the segment's responses; `last` is the one before, or None, `summary` the characters of its summary."""
-        compacted = round(summary / self.chars_per_token)
+    def responses(self, last: Response | None, compaction: Compaction | None) -> Iterator[Response]:
+        """Yield the segment's responses; `last` is the one before, or None, `compaction` that which it begins with."""
+        compacted = round(_summary_chars(compaction) / self.chars_per_token) if compaction else 0
+        cold = compaction is not None and last is not None and _outlived(last, compaction.time_s)
         needs, crossing = self._uses()
         before: Call | None = None
         for number, call, usage in self.calls:
@@ -232,6 +236,7 @@ class _Filled:
                 written=self.frames.written(answer) if made.begun else 0, missed=missed, cause=cause, turn=turn,
                 needs=needs[number], crossing=crossing[number],
                 compacted=(compacted or made.input - head or 1) if self.segment.after_compaction and not before else 0,
+                cold=cold and not before,
             )  # fmt: skip
             yield last
             before = call
@@ -309,5 +314,17 @@ def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int,
         return 0, 0, pause_s
     if this.model != last.model:
         return missed, 2, pause_s
+    return missed, 1 if _outlived(last, this.time_s) else 3, pause_s
+
+
+def _outlived(last: Response, time_s: float | None) -> bool:
+    """Whether what a response left in the cache has expired at a time; false if one of both times isn't known."""
+    if time_s is None or last.time_s is None:
+        return False
     lives_s = load_vendor(vendor_of(last.model)).cache.lifetime(last.model, last.long > 0)
-    return missed, 1 if pause_s is not None and 0 < lives_s < pause_s + SLACK_S else 3, pause_s
+    return 0 < lives_s < max(0.0, time_s - last.time_s) + SLACK_S
+
+
+def _summary_chars(compaction: Compaction) -> int:
+    """The characters that the model wrote. Files that are sent again stand behind them."""
+    return len("".join(compaction.summary[:1]))

@@ -26,6 +26,7 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text came right before. `needs` counts its uses of older results, `crossing` its own and later uses of results that
     were there before it. `unsaid`: the log doesn't state cache reads. `compacted`: the tokens of the summary of a
     compaction right before it, or of all that follows the head where the log lacks the summary; 0 without a compaction.
+    `cold`: that compaction was asked for when the cache of the response before had expired.
     """
 
     time_s: float | None
@@ -49,6 +50,7 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     needs: int = 0
     crossing: int = 0
     unsaid: bool = False
+    cold: bool = False
 
     @property
     def input(self) -> int:
@@ -101,8 +103,8 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
 
     `chars_per_token` is fitted to its recorded usage, or a prior. `uses` counts calls by tool. `usd` is what the log
     states for the session if it states nothing for responses. `unrecorded` are the times of responses without usage.
-    `skipped` says which lines couldn't be read. `ending` has the tokens of the summary of each compaction after the
-    last response.
+    `skipped` says which lines couldn't be read. `ending` has, for each compaction after the last
+    response, the tokens of its summary and whether it is `cold`.
     """
 
     name: str
@@ -119,7 +121,7 @@ class Session(msgspec.Struct, frozen=True, array_like=True):
     usd: float | None = None
     unrecorded: tuple[float | None, ...] = ()
     skipped: tuple[str, ...] = ()
-    ending: tuple[int, ...] = ()
+    ending: tuple[tuple[int, bool], ...] = ()
 
     @property
     def root(self) -> str:

@@ -61,8 +61,10 @@ class Offer(msgspec.Struct, frozen=True):
     def loses(self, effect: Effect) -> str:
         """Return the drawback of the change in words."""
         if self.keeps:
+            if not effect.chances:
+                return "no use was seen, so what it loses is unknown"
             # Rounded down, so that a loss never shows as 100 % kept.
-            kept = 100 * max(0, effect.chances - effect.lost) // effect.chances if effect.chances else 100
+            kept = 100 * max(0, effect.chances - effect.lost) // effect.chances
             return f"keeps about {kept}% of what was used"
         return self.told.format(times=effect.times, chances=effect.chances,
                                 share=effect.times / effect.chances if effect.chances else 0.0)  # fmt: skip

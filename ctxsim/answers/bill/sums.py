@@ -257,8 +257,8 @@ def unfinished(bill: Bill) -> LeftOut:
 
 def summaries(bill: Bill) -> LeftOut:
     """Return the number of recorded compactions whose own requests logs leave out, and an estimate of these requests'
-    dollars. The request before is sent once more: whole, from the cache if that request used it, or without its head
-    and uncached, if the agent has another head for it. The tokens of the summary are output.
+    dollars. The request before is sent once more: whole, from the cache if that request used it and it hasn't expired;
+    or without its head and uncached, if the agent has another head for it. The tokens of the summary are output.
     """
     times, usd = 0, 0.0
     last: dict[str, Line] = {}
@@ -266,10 +266,10 @@ def summaries(bill: Bill) -> LeftOut:
     told = Counter(session.root for session, part in first if session.parts[part] == facts.ASKING)
     for line in bill.lines:
         one, name = line.response, line.session.name
-        made = [(last[name], one.compacted)] if one.compacted and name in last else []
+        made = [(last[name], one.compacted, one.cold)] if one.compacted and name in last else []
         if line.session.responses and one is line.session.responses[-1]:
-            made += [(line, tokens) for tokens in line.session.ending]
-        for before, tokens in made:
+            made += [(line, *told) for told in line.session.ending]
+        for before, tokens, cold in made:
             told[line.session.root] -= 1
             if told[line.session.root] < 0:
                 times += 1
@@ -278,7 +278,7 @@ def summaries(bill: Bill) -> LeftOut:
                 # Codex logs the usage of requests of its own. What it leaves out are the server's.
                 agent = agent_of(line.session.format)
                 continued = continues("codex:remote=True" if agent == "codex" else agent)
-                rate = read if continued and (sent.read or sent.write) else plain
+                rate = read if continued and not cold and (sent.read or sent.write) else plain
                 usd += (sent.input - (0 if continued else sent.head)) * rate + tokens * output
         last[name] = line
     return times, None if isnan(usd) else usd
@@ -321,4 +321,6 @@ def sessions_of(bill: Bill) -> Sessions:
     amounts["calls"] = [float(len(own)) for own in each]
     projects, models = tuple(project_of(own[0]) for own in each), tuple(own[0].response.model for own in each)
     arrays = {name: np.array(values) for name, values in amounts.items()}
-    return Sessions(tuple(order), tuple(map(began.__getitem__, order)), projects, models, arrays, priced)
+    return Sessions(
+        tuple(order), tuple(map(began.__getitem__, order)), projects, models, arrays, priced, len(began) - len(order)
+    )

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.bill.sums import Bill, Line, by_root, project_of
+from ctxsim.answers.bill.sums import Bill, Line, by_root
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError
 from ctxsim.recorded.resampled import ends as ends_of
@@ -95,7 +95,8 @@ def _case(lines: Sequence[Line]) -> Case:
     }  # fmt: skip
     known = {name: float(value) for name, value in figures.items() if value > 0}
     known["compactions"] = float(sum(line.response.compacted > 0 for line in lines))
-    return Case(f"{WORKTREE.sub('', project_of(lines[0]))} {lines[0].response.model}", known)
+    # Without a recorded project not the log's folder, which differs between any two sets.
+    return Case(f"{WORKTREE.sub('', lines[0].session.project)} {lines[0].response.model}", known)
 
 
 def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Difference]:

@@ -107,6 +107,10 @@ def last_pace(counts: Ints) -> Ints:
     """
     every = np.arange(len(counts))
     days, pause = _since(counts, every)
+    if len(pause):
+        # The change may have been found within the pause.
+        busy = np.flatnonzero(counts[: pause[0]])
+        pause = np.arange(busy.max(initial=-1) + 1, pause[-1] + 1)
     if len(pause) < WEEK or len(days) == len(counts):
         return days
     without, another = _since(counts, np.setdiff1d(every, pause))

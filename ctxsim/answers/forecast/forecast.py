@@ -67,7 +67,7 @@ class Forecast(msgspec.Struct, frozen=True):
     ranges are wider by FAR; `priors` if fewer than LEAST were seen, and ranges come from the spread of sessions of
     other projects. `seen` of the `known` sessions count: those since `since`, if `change` cuts. `priced` of the known
     sessions have all prices; missing dollars of the others count as 0. `come` is the number of sessions ahead, which
-    varies by draw if the horizon is days.
+    varies by draw if the horizon is days. `untimed` more sessions have no start time.
     """
 
     policy: str
@@ -81,6 +81,7 @@ class Forecast(msgspec.Struct, frozen=True):
     come: Amount
     amounts: dict[str, Amount]
     recorded: dict[str, float]
+    untimed: int = 0
 
     def frame(self) -> Frame:
         """Return a row for each amount and level: amount, level, low, middle, high."""
@@ -111,7 +112,7 @@ def forecast(
     if basis == "far":
         draws = _wider(draws, len(later), many, rng)
     return Forecast(
-        policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced,
+        policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced, untimed=sessions.untimed,
         change=change, since=later.started[0] if change and change.cuts else None, come=_amount(many.astype(float)),
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
@@ -137,6 +138,8 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> Ints:
     total = np.zeros(DRAWS)
     for weekend in (False, True):
         past = seen[weekends[seen] == weekend]
+        # Who was seen at a weekend only hasn't been seen to rest on other days.
+        past = past if weekend or len(past) else seen
         of = int((weekends[len(counts) :] == weekend).sum())
         if of and len(past):
             drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)

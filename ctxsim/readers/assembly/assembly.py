@@ -182,6 +182,7 @@ class Assembly:
         tokens_before: int | None = None,
         tokens_after: int | None = None,
         seconds: float | None = None,
+        time_s: float | None = None,
     ) -> None:
         """Add a compaction: the recorded agent shortened its history here. An unknown starter becomes ''.
 
@@ -204,6 +205,7 @@ class Assembly:
             tokens_before=tokens_before if last.tokens_before is None else last.tokens_before,
             tokens_after=tokens_after if last.tokens_after is None else last.tokens_after,
             seconds=seconds if last.seconds is None else last.seconds,
+            time_s=time_s if last.time_s is None else last.time_s,
         )
 
     def cleared(self, place: int) -> None:

@@ -113,7 +113,13 @@ def test_compactions_after_the_last_response_are_told_by_their_summaries() -> No
     # Files that are sent again stand behind the summary, and weren't written by the model.
     behind = [msgspec.structs.replace(cut, call=4, summary=texts) for texts in (("S" * 800, "f" * 9_000), ())]
     found = facts_of(msgspec.structs.replace(whole, compactions=(cut, *behind)))
-    assert found.ending == (round(800 / found.chars_per_token), 0) and len(found.responses) == 3
+    assert found.ending == ((round(800 / found.chars_per_token), False), (0, False)) and len(found.responses) == 3
+    # The cache lives for 300 s; a response began up to 30 s after its request, these two at 1,400 and 1,800 s.
+    for waited_s, cold in ((270.0, False), (270.1, True), (None, False)):
+        at = [waited_s and since_s + waited_s for since_s in (1_400, 1_800)]
+        cuts = [msgspec.structs.replace(one, time_s=when) for one, when in zip((cut, behind[1]), at, strict=True)]
+        found = facts_of(msgspec.structs.replace(whole, compactions=tuple(cuts)))
+        assert [one.cold for one in found.responses] == [False, False, cold] and found.ending == ((0, cold),)
     # Where the log lacks the summary, all that follows the head is taken for it.
     bare = facts_of(msgspec.structs.replace(whole, compactions=(msgspec.structs.replace(cut, summary=()),)))
     assert bare.responses[2].compacted == bare.responses[2].input - bare.responses[2].head > 0
@@ -322,7 +328,7 @@ def test_large_results_are_told_with_their_calls_and_uses() -> None:
 @pytest.mark.parametrize(("keeps", "effect", "words"), [
     (True, Effect(2, 20, 1), "keeps about 95% of what was used"),
     (True, Effect(2, 20, 40), "keeps about 0% of what was used"),
-    (True, Effect(), "keeps about 100% of what was used"),
+    (True, Effect(), "no use was seen, so what it loses is unknown"),
     (True, Effect(2, 400, 1), "keeps about 99% of what was used"),
     (False, Effect(2, 20, 1), "2 of 20, 10%"), (False, Effect(), "0 of 0, 0%"),
 ])  # fmt: skip

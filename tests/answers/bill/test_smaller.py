@@ -58,9 +58,10 @@ def test_a_compactions_own_request_is_told_beside_the_total() -> None:
     unpriced = [msgspec.structs.replace(FIRST, model="nobodys"), response(0, 300, 200, compacted=True)]
     assert summaries(bill(*unpriced)) == (1, None)
     assert summaries(bill(*unpriced, response(0, 300, 200, compacted=True))) == (2, None), "one price is unknown"
-    # Two after the last response wrote 70 and 30; a response beside the conversation changes nothing.
-    ending = bill(FIRST, response(1_100, 50, 50), ending=(70, 30), beside=(response(9, 0, 0),))
-    assert summaries(ending) == (2, 2 * 1_150 + 100 * 50)
+    # Two after the last response wrote 70, and 30 when the cache had expired. One beside it isn't the last.
+    ending = bill(FIRST, response(1_100, 50, 50), ending=((70, False), (30, True)), beside=(response(9, 0, 0),))
+    assert summaries(ending) == (2, 1_150 + 1_150 * 5 + 100 * 50)
+    assert summaries(bill(FIRST, response(0, 300, 200, compacted=80, cold=True))) == (1, 1_100 * 5 + 80 * 50)
     # The log has one of two requests for summaries: it is billed.
     asked = response(900, 0, 0, parts=(0, 900, 0, 0))
     thrice = [response(0, 300, 200, compacted=at > 0) for at in range(3)]

@@ -179,7 +179,7 @@ def test_a_session_is_a_case_with_its_sub_agents() -> None:
     sub = session(response(300, 0, 0, head=9), name="folder/sub")
     case = unpaired._case(billed([own, sub], PRICES, None).lines)
     # 600 tokens at 1 and three answers of 500 in four calls; the heads of its own two requests that have one.
-    assert case.stratum == "folder m" and case.figures == {
+    assert case.stratum == " m" and case.figures == {
         "cost": 2_100, "cost_per_call": 525, "tokens": 600, "tokens_per_call": 150, "head": 50, "calls": 4,
         "compactions": 1,
     }  # fmt: skip
@@ -215,10 +215,11 @@ def test_a_bills_sessions_are_roots_the_oldest_first() -> None:
     assert (found.names, found.started, found.priced) == (("old", "late"), (DAY, 8 * DAY), 2)
     assert (found.projects, found.models) == (("q", "p"), ("m", "m"))
     # What has no time is left out, and comes first where most have none. Of three sessions one has prices: no dollars.
-    assert sessions_of_bill(billed([late, sub, old, at(None, "w", response(1, 0, 0))], PRICES, 5)).names == found.names
+    more = sessions_of_bill(billed([late, sub, old, at(None, "w", response(1, 0, 0))], PRICES, 5))
+    assert (more.names, more.untimed, found.untimed) == (found.names, 1, 0)
     bare = [at(None, name, response(1, 0, 0, model="x")) for name in ("u", "v")]
     found = sessions_of_bill(billed([old, *bare], PRICES, None))
-    assert found.names == ("u", "v", "old") and found.started == (None, None, DAY)
+    assert (found.names, found.started, found.untimed) == (("u", "v", "old"), (None, None, DAY), 0)
     assert "usd" not in found.amounts and found.priced == 1
 
 

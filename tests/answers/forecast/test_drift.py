@@ -67,6 +67,9 @@ def test_days_that_differ_are_no_change_of_size() -> None:
     # A holiday is no pace, and the days before it count again; six days without a session may be one.
     ([3] * 40 + [0] * 21 + [3] * 2, [*range(40), 61, 62]), ([3] * 30 + [0] * 7 + [3] * 2, [*range(30), 37, 38]),
     ([3] * 30 + [0] * 6 + [3] * 3, [*range(30, 39)]),
+    # A change needs days on both sides, so it may be found within the holiday.
+    ([2] * 42 + [0] * 60 + [2] * 3, [*range(42), 102, 103, 104]),
+    ([2] * 42 + [0] * 180 + [2] * 2, [*range(42), 222, 223]),
     # The pace before the holiday had changed too.
     ([1] * 20 + [9] * 20 + [0] * 21 + [9] * 2, [*range(20, 40), 61, 62]),
     # One session in ten days is a pace, and so are days since the holiday, if they are enough.

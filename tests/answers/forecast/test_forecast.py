@@ -60,7 +60,11 @@ def test_weekends_that_nobody_has_seen_bring_nothing() -> None:
     for days, ahead, many in (([4, 4, 5, 5, 6, 6], 7, 10), ([8, 9, 10, 11], 2, 2), ([8, 8, 9, 10, 11, 11], 1, 2)):
         found = come(sessions([1.0] * len(days), days=days), Next(ahead, days=True), np.random.default_rng(0))
         assert set(found.tolist()) == {many}
-    untimed = msgspec.structs.replace(sessions([1.0] * 4), started=(None, 1.0, 2.0, 3.0))
+    # Saturday and Sunday alone say nothing of other days: two each on all seven.
+    found = come(sessions([1.0] * 4, days=[2, 2, 3, 3]), Next(7, days=True), np.random.default_rng(0))
+    assert set(found.tolist()) == {14}
+    untimed = msgspec.structs.replace(sessions([1.0] * 4), started=(None, 1.0, 2.0, 3.0), untimed=7)
+    assert forecast(untimed, "", Next(3)).untimed == 7
     assert set(come(untimed, Next(3), np.random.default_rng(0)).tolist()) == {3}
     with pytest.raises(CtxsimError, match="some sessions have no time"):
         come(untimed, Next(3, days=True), np.random.default_rng(0))

@@ -11,6 +11,9 @@ from read_back import Json, all_of, kinds, only, text, write
 
 from ctxsim.transcript import Compaction, Media, Transcript, Usage
 
+# 2 January 2025, 03:04:05 UTC.
+TIME_S = 1_735_787_045.0
+
 
 def line(kind: str, uuid: str, parent: str | None, **fields: Any) -> Json:
     return {
@@ -236,8 +239,8 @@ def test_a_compaction_keeps_the_history_and_marks_the_calls_after_it(tmp_path: P
     assert [item.text for item in transcript.items] == ["Go.", "One.", "Two.", "On.", "Three."]
     assert [each.comparable for each in transcript.calls] == [True, True, True]
     assert transcript.compactions == (
-        Compaction(2, 2, "auto", ("This is a summary.", "restored"), tokens_before=155_100),
-        Compaction(4, 5, "manual", ("A summary at the end.",)),
+        Compaction(2, 2, "auto", ("This is a summary.", "restored"), tokens_before=155_100, time_s=TIME_S),
+        Compaction(4, 5, "manual", ("A summary at the end.",), time_s=TIME_S),
     )
     assert transcript.notes == (
         "recorded compaction before call 2 (auto, 155100 tokens)",
@@ -261,7 +264,10 @@ def test_a_compaction_keeps_the_lines_that_it_names(tmp_path: Path) -> None:
         ).compactions  # fmt: skip
 
     one_by_one = kept(preservedMessages={"anchorUuid": "u2", "uuids": ["a1", "r1"]})
-    expected = Compaction(3, 4, "auto", ("This is a summary.",), (1, 2), tokens_after=900, seconds=2.5)
+    # It ended at the boundary's time.
+    expected = Compaction(
+        3, 4, "auto", ("This is a summary.",), (1, 2), tokens_after=900, seconds=2.5, time_s=TIME_S - 2.5
+    )
     assert one_by_one == (expected,)
     # What is no text names no line.
     segment = {"headUuid": "r1", "anchorUuid": "u2", "tailUuid": "a2"}

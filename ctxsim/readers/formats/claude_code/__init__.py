@@ -284,7 +284,7 @@ class _Conversation:
     def _system(self, line: Line) -> None:
         match line.subtype:
             case "compact_boundary":
-                self._compaction(line.compact_metadata or Metadata())
+                self._compaction(line, line.compact_metadata or Metadata())
             case "microcompact_boundary" if self.assembly.calls:
                 metadata = line.microcompact_metadata or Metadata()
                 saved = f"{metadata.tokens_saved} tokens saved" if metadata.tokens_saved else ""
@@ -306,16 +306,18 @@ class _Conversation:
         else:
             add_user_content(self.assembly, content, f"{self.assembly.name}:{line.line}")
 
-    def _compaction(self, metadata: Metadata) -> None:
+    def _compaction(self, line: Line, metadata: Metadata) -> None:
         """Add a compaction. Requests from here on are comparable again: with the new segment."""
         kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
-        seconds = metadata.duration_ms and metadata.duration_ms / 1000
-        self.assembly.compacted(metadata.trigger, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
+        seconds, ended_s = metadata.duration_ms and metadata.duration_ms / 1000, time_s(line.timestamp)
+        sizes = metadata.pre_tokens, metadata.post_tokens
+        began_s = None if ended_s is None else ended_s - (seconds or 0)
+        self.assembly.compacted(metadata.trigger, (), kept, *sizes, seconds, began_s)
         self.whole_history, self.last_request = True, None
 
     def _summary(self, line: Line) -> None:
         text = text_of(line.message.content if line.message else None)
         if not self.assembly.compacted_now:
-            self._compaction(Metadata())
+            self._compaction(line, Metadata())
         self.assembly.compacted(summary=[text])
         self.restoring = bool(self.assembly.calls)
