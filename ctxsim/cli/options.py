@@ -152,7 +152,9 @@ def _rule(value: str) -> Any:
         raise click.BadParameter(f"{wrong}; fields: {', '.join(known)}")
     try:
         plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
-        return field, msgspec.convert(plain, known[field], strict=False)
+        made = msgspec.convert(plain, known[field], strict=False)
+        # What a limit leaves out is the vendor's rule.
+        return field, plain if field == "rate_limit" and isinstance(plain, dict) else made
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
         words = ", ".join(_words(known[field]))
         raise click.BadParameter(f"{field}={text}: {f'expected {words}' if words else error}") from None

@@ -18,6 +18,7 @@ from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.counting.tokenizers import DATED, bare
 from ctxsim.errors import unknown
+from ctxsim.plugins import labels
 from ctxsim.results import Run
 from ctxsim.results.run_info import NOTHING, is_as_set
 
@@ -228,11 +229,21 @@ def off_recorded(run: Run) -> float | None:
     return max((float(ours / theirs - 1) for ours, theirs in pairs if theirs), key=abs, default=None)
 
 
+def _server_side(label: str) -> bool:
+    """Whether the provider itself makes all edits of a policy."""
+    from ctxsim.policies import registered_policies
+
+    known = registered_policies()
+    links = (known.get(labels.named(link)[0]) for link in labels.chain(label))
+    return all(link is not None and link.server_side for link in links)
+
+
 def _of_thinking(run: Run, take: str) -> Iterator[str]:
     """Caveats on thinking under a policy; none if history isn't edited, or only as the recorded agent does."""
     rows = run.of(take)
     refused, dropped = (int(rows[name].fillna(0).sum()) for name in ("invalid_thinking", "tokens_thinking_dropped"))
-    bound = any(values.get("vendor") == "anthropic" for values in run.info.providers)
+    # Under another rule for thinking the replay has checked it.
+    bound = any((one.get("vendor"), one.get("thinking", "none")) == ("anthropic", "none") for one in run.info.providers)
     if refused:
         yield (
             f"Refused for thinking that follows an edit: {refused:,} of {int(rows.calls.sum()):,} calls. "
@@ -240,7 +251,7 @@ def _of_thinking(run: Run, take: str) -> Iterator[str]:
         )
     elif dropped:
         yield f"Thinking that follows edits is dropped: {dropped:,} tokens are lost."
-    elif bound and rows.compactions.sum() and not is_as_set(take):
+    elif bound and rows.compactions.sum() and not (is_as_set(take) or _server_side(take)):
         yield (
             "The policy edits history. Opus 5.5, Sonnet 5.5, Haiku 5.5, Fable 5.1 and Fable 5.2 refuse requests whose "
             "thinking follows an edit: see --provider thinking."

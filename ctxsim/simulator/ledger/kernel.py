@@ -12,7 +12,7 @@ from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.prices import Cost, Split, cost_of, expected_loss
-from ctxsim.simulator.provider.rules import Bucket, Provider, SummaryMode
+from ctxsim.simulator.provider.rules import Bucket, Provider, RateLimit, SummaryMode, vendors_limit
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
 
@@ -84,6 +84,8 @@ class Kernel:
         self._pairs = PairCheck()
         self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest, heads_only)
         limit = provider.rate_limit
+        self._taken = limit or RateLimit(1, **vendors_limit(provider.vendor, provider.reserved_output))
+        """The rule by which requests take from the limit, or would if there was one."""
         quotas = (limit.tokens_per_minute, limit.requests_per_minute) if limit else ()
         self._buckets = [Bucket(quota) for quota in quotas if quota]
         self._rule = load_vendor(provider.cache).cache
@@ -240,8 +242,7 @@ class Kernel:
         return LIFETIME if self.now_s > self._billed_s + self.cache.lifetime_s else OUT_OF_REACH
 
     def _note_demand(self, split: Split) -> None:
-        limit = self.provider.rate_limit
-        self.demands.append((self.now_s - self._delay_s, limit.demand(split) if limit else split.total))
+        self.demands.append((self.now_s - self._delay_s, self._taken.demand(split)))
 
     def summarize(
         self,

@@ -166,8 +166,9 @@ class Basis:
         """
         of, transcript, provider = self.keep_all.calls, self.transcript, self.provider
         compared = [pair for pair in zip(of["tokens_recorded"], of["tokens_full"], strict=True) if pair[0]]
-        costs = zip(of["cost_recorded_usd"], of["cost_usd"], strict=True)
-        paid = [pair for pair in costs if pair[0] is not None]
+        costs = zip(of["cost_recorded_usd"], of["cost_usd"], of["tokens_recorded"], strict=True)
+        # Of a request that was never sent like this, neither tokens nor dollars are recorded.
+        paid = [(usd, full) for usd, full, sent in costs if usd is not None and sent]
         unlogged = sum(media.tokens for item in transcript.items for media in item.media if media.kind == UNLOGGED)
         return {
             "size": provider.size,

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import MARK, tokenizer_of
 from ctxsim.errors import InputError, unknown
-from ctxsim.simulator.provider.rules import Other, Provider
+from ctxsim.simulator.provider.rules import Other, Provider, vendors_limit
 from ctxsim.simulator.provider.vendor import first_fit, load_vendor
 from ctxsim.transcript import Transcript
 
@@ -32,17 +32,6 @@ def _of_named(model: str, entries: tuple[Model, ...], today: date | None) -> dic
 
     found = find_model(model, None, entries, today=today)
     return of_model(found, model) if found else {}
-
-
-def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
-    """The vendor's rule, for the fields of a rate limit that is stated only in part."""
-    rule = load_vendor(values.get("vendor", "none")).rate
-    reserved = values.get("reserved_output", 0) if rule.reserves_max_tokens else 0
-    return {
-        "counts_cache_reads": rule.counts_cache_reads,
-        "reserves_max_tokens": reserved,
-        "failed_requests_count": rule.failed_requests_count,
-    }
 
 
 def of_model(model: Model, name: str) -> dict[str, Any]:
@@ -233,7 +222,8 @@ def resolve(
     origins += [f"given: {', '.join(given)}"] if given else []
     values["origin"] = "; ".join(origins) or "default"
     if isinstance(values.get("rate_limit"), dict):
-        values["rate_limit"] = {**_vendors_limit(values), **values["rate_limit"]}
+        rule = vendors_limit(values.get("vendor", "none"), values.get("reserved_output", 0))
+        values["rate_limit"] = {**rule, **values["rate_limit"]}
     try:
         return msgspec.convert(msgspec.to_builtins(values), Provider)
     except (msgspec.ValidationError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 import msgspec
 import numpy as np
@@ -44,6 +44,16 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the limit as text for people."""
         free = "" if self.counts_cache_reads else ", cache reads free"
         return f"{self.tokens_per_minute:,} input tokens per minute{free}"
+
+
+def vendors_limit(vendor: str, reserved_output: int) -> dict[str, Any]:
+    """Return the fields of a rate limit that are the vendor's rule: what a request takes from it."""
+    rule = load_vendor(vendor).rate
+    return {
+        "counts_cache_reads": rule.counts_cache_reads,
+        "reserves_max_tokens": reserved_output if rule.reserves_max_tokens else 0,
+        "failed_requests_count": rule.failed_requests_count,
+    }
 
 
 class Other(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,10 +35,7 @@ class Replay:
         """
         provider, transcript = ledger.provider, ledger.transcript
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
-        sees = Surroundings(
-            provider.window, transcript.head, spec.estimator, summarize=self._summarize,
-            remembered=ledger.sizes(spec.estimator),
-        )  # fmt: skip
+        sees = Surroundings(provider.window, transcript.head, spec.estimator, remembered=ledger.sizes(spec.estimator))
         self._ledger = ledger
         self._references = references
         self._summaries = summaries or provider.summaries
@@ -46,6 +43,8 @@ class Replay:
         self._number = 0
         """The number of the call under way, or of the last one; 0 before the first."""
         self.moments = Moments(spec, sees, self.kernel.request.follow)
+        # Outside of calls nobody would be billed.
+        sees.summarize = self._summarize
         if any(hasattr(link, "foresee") or hasattr(link, "follow") for link in self.moments.links):
             self._foresight.tell(self.moments.links)
 

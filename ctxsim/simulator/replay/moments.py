@@ -138,9 +138,9 @@ class Moments:
 
     def close(self) -> None:
         """End all policies after the last call."""
+        self.sees.close()
         for link in self.links:
             link.end()
-        self.sees.close()
 
     def settle(self) -> Tally:
         """Return the tally since the last time, and begin a new one."""

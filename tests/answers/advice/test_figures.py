@@ -179,9 +179,11 @@ def test_what_keeps_a_hundredth_more_loses_less(kept: float, named: bool, tmp_pa
     assert found is not None and found.take.policy == "a" and (found.losing_less is not None) is named
 
 
-def thinking(folder: Path, vendor: str = "anthropic", **more: Any) -> tuple[str, ...]:
-    run = made_run(folder, {"keep-all": rows(10), "a": rows(5, **more)})
-    run.info = msgspec.structs.replace(run.info, providers=({"vendor": vendor},))
+def thinking(
+    folder: Path, vendor: str = "anthropic", rule: str = "none", policy: str = "a", **more: Any
+) -> tuple[str, ...]:
+    run = made_run(folder, {"keep-all": rows(10), policy: rows(5, **more)})
+    run.info = msgspec.structs.replace(run.info, providers=({"vendor": vendor, "thinking": rule},))
     found = advise(run)
     assert found is not None
     return found.caveats
@@ -194,6 +196,10 @@ def test_what_becomes_of_thinking_is_said(tmp_path: Path) -> None:
     )
     assert thinking(tmp_path / "a", compactions=1) == (bound,) and thinking(tmp_path / "b") == ()
     assert thinking(tmp_path / "c", "openai", compactions=1) == ()
+    # The replay has checked it, or the provider itself edits.
+    assert thinking(tmp_path / "f", rule="refuse", compactions=1) == ()
+    assert thinking(tmp_path / "g", policy="anthropic-compact:trigger=50000+clear-tool-uses", compactions=1) == ()
+    assert thinking(tmp_path / "h", policy="anthropic-compact+mask", compactions=1) == (bound,)
     assert thinking(tmp_path / "d", compactions=1, tokens_thinking_dropped=12_345) == (
         "Thinking that follows edits is dropped: 12,345 tokens are lost.",
     )  # fmt: skip

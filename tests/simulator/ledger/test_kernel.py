@@ -175,6 +175,17 @@ def test_what_was_read_by_the_log(held: tuple[int | None, ...], reads: list[int]
     assert [(bill.tokens_missed, bill.cost) for bill in found] == [(one, None) for one in missed]
 
 
+@pytest.mark.parametrize(("vendor", "taken"), [
+    # Of 300, 398 and 498 tokens 0, 256 and 384 are read. OpenAI takes at least what is reserved for output.
+    ("none", [300, 398, 498]), ("anthropic", [300, 142, 114]), ("openai", [350, 398, 498]),
+])  # fmt: skip
+def test_what_a_limit_would_be_asked_for_where_there_is_none(vendor: str, taken: list[int]) -> None:
+    ledger = ledger_of(vendor=vendor, cache="deepseek", reserved_output=350)
+    kernel = ledger.kernel()
+    answers(ledger, kernel)
+    assert [tokens for _, tokens in kernel.demands] == taken
+
+
 def test_a_summary_is_a_request_of_its_own() -> None:
     _, kernel = begun(2, cache="deepseek", prices=DOLLAR, window=1_000)
     prompt = COUNTER.text(PROMPT)

@@ -11,7 +11,7 @@ from ctxsim.simulator.measure import measured
 from ctxsim.simulator.measure.measured import Size, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.transcript import UNLOGGED, Media
+from ctxsim.transcript import UNLOGGED, Media, Usage
 
 PRICES = Prices(input=1.0, output=1.0)
 LONG = "zebra_one " + "word " * 300
@@ -63,3 +63,14 @@ def test_a_bound_that_loses_something_fetches_nothing_again() -> None:
     row = summarized(ONE, "drop-all", Provider(prices=PRICES))
     assert row.survival == 0
     assert (row.calls_refetched, row.calls_refetched_changed, row.tokens_refetch, row.cost_refetch_usd) == (None,) * 4
+
+
+def test_dollars_are_compared_where_requests_are() -> None:
+    # The second request isn't as it was sent: neither its tokens nor its dollars are recorded of it.
+    made = conversation("a", "b")
+    calls = [
+        msgspec.structs.replace(call, usage=Usage(9, 1, cost_usd=usd), comparable=usd != 2.0)
+        for call, usd in zip(made.calls, (1.0, 2.0, 4.0), strict=True)
+    ]
+    found = basis_of(msgspec.structs.replace(made, calls=tuple(calls))).against_recorded
+    assert (found["calls_recorded"], found["cost_recorded_usd"]) == (2, 5.0)

@@ -97,6 +97,23 @@ def test_a_policy_can_be_pickled_once_its_replay_has_ended() -> None:
     assert mask.label == "mask:keep=1,batch=1" and mask.sees.summarize([], 1) is None
 
 
+def test_outside_of_calls_no_summary_is_given() -> None:
+    given: list[str | None] = []
+
+    class Early(Policy):
+        def start(self) -> None:
+            given.append(self.sees.summarize([], 9))
+
+        def before_call(self, view: View) -> View:
+            given.append(self.sees.summarize(view, 9))
+            return view
+
+        end = start
+
+    run_class(Early, conversation())
+    assert given[0] is None and given[1] is not None and given[2:] == [None]
+
+
 def test_what_the_vendor_drops_is_out_of_the_request_and_of_the_view() -> None:
     task, thought, said = (
         Item("user", 0, 0, "Go."), Item("reasoning", 1, 1, "Well."), Item("assistant", 2, 1, "Done."),
