@@ -59,7 +59,7 @@ def _policy(row: Row) -> Cell:
 
 def _refetch(row: Row) -> float | None:
     again, paid = row.figures.usd_again, row.figures.usd
-    return _round(again / paid) if again is not None and paid else None
+    return _round((1 - row.run.rate) * again / paid) if again is not None and paid else None
 
 
 def _kept(row: Row) -> Cell:
@@ -97,6 +97,15 @@ def _sum(column: str, number: Callable[[Any], float | None] = int) -> Callable[[
     return lambda row: number(known.sum()) if len(known := row.part[column].dropna()) else None
 
 
+def _refetched(row: Row) -> float | None:
+    """Dollars of the amount that are for results fetched again, at the run's rate."""
+    return _round(row.run.rate * again.sum()) if len(again := row.part.cost_refetch_usd.dropna()) else None
+
+
+def _usd_ratio(row: Row) -> float | None:
+    return _round((row.part.cost_vs_keep_all * row.run.spent(row.part, "cost_usd") / row.part.cost_usd).mean())
+
+
 def _frontier(column: str) -> Callable[[Row], float | None]:
     """The least possible tokens at the same survival, over all transcripts, as a share of keep-all's tokens."""
 
@@ -109,7 +118,8 @@ def _frontier(column: str) -> Callable[[Row], float | None]:
 
 
 def _tokens_ratio(row: Row) -> float | None:
-    return _round((row.part.tokens_sum / row.part.tokens_full_sum.where(row.part.tokens_full_sum > 0)).mean())
+    whole = row.part.tokens_full_sum
+    return _round((row.run.spent(row.part, "tokens_sum") / whole.where(whole > 0)).mean())
 
 
 def _recorded(row: Row) -> int | None:
@@ -179,6 +189,8 @@ EVERY: tuple[Column, ...] = (
            form=_or_dash(compact), of=_sum("tokens_rewritten")),
     Column("payback", "payback", "calls until a compaction pays off: a transcript's median, mean over transcripts",
            kind="modelled", form="{:.1f}", of=_mean("payback_calls")),
+    Column("usd_refetch", "refetched", "dollars for results fetched again, at the run's refetch rate", kind="modelled",
+           form=_or_dash(usd), of=_refetched),
     Column("refetch", "refetch", "extra dollars if everything lost is fetched again, as a share of usd",
            kind="modelled", form="{:+.0%}", of=_refetch),
     Column("quota", "quota", "lowest rate limit, in tokens per minute, at which no call waits", kind="modelled",
@@ -186,7 +198,7 @@ EVERY: tuple[Column, ...] = (
     Column("estimate", "estimate", "mean error of the policy's estimates of request sizes", kind="estimated",
            form="{:+.1%}", of=_mean("estimate_bias")),
     Column("usd_ratio", "USD, mean", "a transcript's usd over keep-all's, mean over transcripts", kind="modelled",
-           form=PERCENT, of=_mean("cost_vs_keep_all")),
+           form=PERCENT, of=_usd_ratio),
     Column("tokens_ratio", "tokens, mean", "a transcript's tokens over keep-all's, mean over transcripts",
            kind="counted", form=PERCENT, of=_tokens_ratio),
     Column("tokens_recorded", "recorded", "sum of the column of this name over all calls", kind="recorded",

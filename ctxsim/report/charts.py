@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -18,10 +17,11 @@ from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff import MOST_ROWS, tradeoff
 from ctxsim.results import Run
 
-HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", "////", "....", "xxxx"), strict=True))
+HATCHES = {"read": "", "write": "", "uncached": "////", "output": "....", "summary": "xxxx", "refetch": "++++"}
 """Patterns of the classes in a paper, because some of their colours are the same grey."""
 
-CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
+CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255",
+           "refetch": "#999933"}  # fmt: skip
 
 INPUT = {"read": ("tokens_cache_read", "read from the cache"), "write": ("tokens_cache_write", "written"),
          "uncached": ("tokens_uncached", "uncached")}  # fmt: skip
@@ -74,7 +74,7 @@ def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
 
 def dollars(one: Picture, path: Path) -> Path:
     """Draw the bill of all transcripts by class, one bar per policy, cheapest first, with the total at its end."""
-    bills = {label: bill(one.run.of(label)) for label in one.labels}
+    bills = {label: bill(one.run, label) for label in one.labels}
     totals = pandas.Series({label: one.pooled.all[label].usd for label in bills}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.6 + 0.36 * len(totals))
     labels = [("▶ " if label == one.chosen else "") + wrap_label(one.run.shown(label), 44) for label in totals.index]
@@ -94,10 +94,14 @@ def dollars(one: Picture, path: Path) -> Path:
     return finished(figure, path, one.headline, about, one.mark)
 
 
-def bill(part: Any) -> dict[str, float]:
-    """Return a policy's dollars by class, from its summary rows of transcripts with known prices."""
+def bill(run: Run, label: str) -> dict[str, float]:
+    """Return a policy's dollars by class, from its summary rows of transcripts with known prices. `refetch` is what
+    fetching lost results again costs at the run's rate.
+    """
+    part = run.of(label)
     part = part[part.cost_usd.notna()]
-    return {name: float(part[f"cost_{name}_usd"].sum()) for name in CLASSES}
+    found = {name: float(part[f"cost_{name}_usd"].sum()) for name in CLASSES}
+    return found | {"refetch": run.rate * found["refetch"]}
 
 
 def by_age(one: Picture, path: Path) -> Path:

@@ -107,7 +107,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "columns": columns,
         "meaning": f"{meaning}.",
         "rows": rows,
-        "dollars": [{"policy": n, **bill(run.of(label))} for label, n in number.items()
+        "dollars": [{"policy": n, **bill(run, label)} for label, n in number.items()
                     if run.of(label).cost_usd.notna().any()],
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
         "age": {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]},

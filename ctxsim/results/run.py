@@ -185,6 +185,18 @@ class Run:
             self._last = (label, Run.table(self, "summary", policy=[label]))
         return self._last[1]
 
+    @property
+    def rate(self) -> float:
+        """The refetch rate in all amounts."""
+        return 0.0 if self.info.refetch is msgspec.UNSET else self.info.refetch
+
+    def spent(self, rows: Frame, amount: str) -> Any:
+        """Return `cost_usd` or a sum of tokens of summary rows as a series, at the refetch rate. Refetching that isn't
+        known, as of bounds, counts as 0.
+        """
+        again = rows["cost_refetch_usd" if amount == "cost_usd" else "tokens_refetch"]
+        return rows[amount] + self.rate * again.fillna(0.0)
+
     @cached_property
     def _held(self) -> dict[Any, Frame] | None:
         """The summary by policy; None if it has more than HELD_ROWS rows."""

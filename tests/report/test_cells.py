@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.errors import UnknownName
 from ctxsim.report import cells
 from ctxsim.report.cells import BY_DOLLARS, EVERY, Row, chosen_columns, policy_sheet, shared
+from ctxsim.results import Run
 
 
 def figures(**given: Any) -> Figures:
@@ -21,9 +23,12 @@ def figures(**given: Any) -> Figures:
     return Figures(**{**usual, **given})
 
 
-def text(name: str, part: dict[str, list[Any]] | None = None, ranks: Any = None, **given: Any) -> Any:
+def text(
+    name: str, part: dict[str, list[Any]] | None = None, ranks: Any = None, rate: float = 0.0, **given: Any
+) -> Any:
     """The cell of a column."""
-    run: Any = SimpleNamespace(shown=str.upper)
+    run: Any = SimpleNamespace(shown=str.upper, rate=rate)
+    run.spent = partial(Run.spent, run)
     [one] = [one for one in EVERY if one.name == name]
     return one.cell(Row(figures(**given), pandas.DataFrame(part or {}), run, ranks or {}))
 
@@ -44,6 +49,8 @@ def test_plain_figures() -> None:
     # Fetching again for 1 dollar of 4 is a quarter.
     assert text("refetch", usd=4.0, usd_again=1.0) == (0.25, "+25%")
     assert text("refetch", usd=0.0, usd_again=1.0) == text("refetch", usd=4.0) == (None, "-")
+    # Of 5 dollars in which half of 2 is contained, the other half is a fifth.
+    assert text("refetch", rate=0.5, usd=5.0, usd_again=2.0) == (0.2, "+20%")
 
 
 def test_what_is_kept_lies_between_summaries_that_keep_nothing_and_all() -> None:
@@ -75,9 +82,18 @@ def test_means_totals_and_ratios_are_of_what_is_known() -> None:
     assert text("usd_read", {"cost_read_usd": [1.0, None, 2.5]}) == (3.5, "3.50")
     assert text("usd_write", {"cost_write_usd": [None]}) == (None, "-")
     # Ratios count transcripts alike: 1 / 2 and 3 / 3 are 75 %; one without tokens has none.
-    both = {"tokens_sum": [1, 3, 5], "tokens_full_sum": [2, 3, 0]}
+    both = {"tokens_sum": [1, 3, 5], "tokens_full_sum": [2, 3, 0], "tokens_refetch": [1, None, 5]}
     assert text("tokens_ratio", both) == (0.75, "75%")
-    assert text("tokens_ratio", {"tokens_sum": [1, 3], "tokens_full_sum": [1, 2]}) == (1.25, "125%")
+    # Half of what is fetched again: 1.5 / 2 and 3 / 3.
+    assert text("tokens_ratio", both, rate=0.5) == (0.875, "88%")
+    again = {"tokens_refetch": [0, 0]}
+    assert text("tokens_ratio", {"tokens_sum": [1, 3], "tokens_full_sum": [1, 2], **again}) == (1.25, "125%")
+    # 2 dollars are half of keep-all's and 3 a third; 1 and 3 more make three quarters and two thirds at the rate 1.
+    usd = {"cost_usd": [2.0, 3.0, None], "cost_vs_keep_all": [0.5, 1 / 3, None], "cost_refetch_usd": [1.0, 3.0, None]}
+    assert text("usd_ratio", usd) == (pytest.approx(5 / 12), "42%")
+    assert text("usd_ratio", usd, rate=1.0) == (pytest.approx(17 / 24), "71%")
+    assert text("usd_refetch", usd) == (0.0, "-") and text("usd_refetch", usd, rate=0.5) == (2.0, "2.00")
+    assert text("usd_refetch", {"cost_refetch_usd": [None]}) == (None, "-")
     assert text("kept_loose", {"survival_loose": [float("nan")]}) == (None, "-")
     # The least is pooled: 30 + 10 of 100 + 100, without the transcript that has none.
     least = {"tokens_frontier": [30, 10, None], "tokens_full_sum": [100, 100, 50]}

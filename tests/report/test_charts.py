@@ -42,19 +42,26 @@ PAID = {
 
 def paid(label: str) -> pandas.DataFrame:
     columns = ("cost_usd", "cost_read_usd", "cost_write_usd", "cost_uncached_usd", "cost_output_usd")
-    rows = [dict(zip(columns, one or [None] * 5, strict=True)) | {"cost_summary_usd": 0.0} for one in PAID[label]]
+    rows = [dict(zip(columns, one or [None] * 5, strict=True)) for one in PAID[label]]
+    rows = [row | {"cost_summary_usd": 0.0, "cost_refetch_usd": 4.0} for row in rows]
     if label == "mask:keep=1":
         rows[2]["cost_usd"] = None
     return pandas.DataFrame(rows).astype(float)
 
 
 def test_dollars_are_those_of_transcripts_with_prices() -> None:
-    assert charts.bill(paid("mask:keep=1")) == {"read": 1.0, "write": 0.0, "uncached": 1.0, "output": 0.0,
-                                                "summary": 0.0}  # fmt: skip
+    none = {"read": 1.0, "write": 0.0, "uncached": 1.0, "output": 0.0, "summary": 0.0, "refetch": 0.0}
+    assert charts.bill(run_at(0.0), "mask:keep=1") == none
+    # At a rate of 1/4, of twice 4 dollars.
+    assert charts.bill(run_at(0.25), "mask:keep=1") == none | {"refetch": 2.0}
+
+
+def run_at(rate: float) -> Any:
+    return SimpleNamespace(of=paid, shown=str, rate=rate)
 
 
 def dollars_of(drawn: list[Any], chosen: str | None) -> tuple[Any, Any]:
-    run = SimpleNamespace(of=paid, shown=str)
+    run = run_at(0.0)
     one = looked_at(run, {"keep-all": 10.0, "mask:keep=1": 2.0, LONG: 3.0, "unpriced": None}, chosen)
     assert charts.dollars(one, Path("d.png")) == Path("d.png")
     [axes] = drawn[-1].axes
@@ -88,7 +95,9 @@ def test_a_bill_is_a_bar_for_each_policy_the_cheapest_on_top(drawn: list[Any]) -
 
 
 def test_on_paper_classes_are_told_apart_by_hatches(drawn: list[Any]) -> None:
-    assert HATCHES == {"read": "", "write": "", "uncached": "////", "output": "....", "summary": "xxxx"}
+    assert HATCHES == {
+        "read": "", "write": "", "uncached": "////", "output": "....", "summary": "xxxx", "refetch": "++++"
+    }  # fmt: skip
     with figure.for_paper():
         found, axes = dollars_of(drawn, "mask:keep=1")
     hatches = {kind.get_label(): kind[0].get_hatch() for kind in axes.containers}

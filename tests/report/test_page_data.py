@@ -114,7 +114,7 @@ def test_the_page_s_data_is_of_all_transcripts(run: Run) -> None:
     ]  # fmt: skip
     assert found["rows"][2]["cells"][2:6] == [(0.94285714, "94%"), (0.66666667, "67%"), (0.96666667, "97%"),
                                               (2, "1: window")]  # fmt: skip
-    none = dict.fromkeys(("write", "uncached", "output", "summary"), 0.0)
+    none = dict.fromkeys(("write", "uncached", "output", "summary", "refetch"), 0.0)
     assert found["dollars"] == [{"policy": 0, "read": 7.5, **none}, {"policy": 1, "read": 0.0, **none},
                                 {"policy": 2, "read": 0.0, **none}]  # fmt: skip
     assert found["transcripts"] == [{"name": "t1", "calls": 10, "tokens": 30_000},

@@ -110,9 +110,12 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     for one, other in pairs or pairs_of(before, after):
         first, second = (
             # With summaries, survival is that of summaries which keep nothing: what a model's would keep is unknown.
-            part.assign(refused=refused(part), survival=part.survival_low.fillna(part.survival)).set_index("transcript")
-            for part in (before.of(one), after.of(other))
-        )
+            part.assign(
+                refused=refused(part), survival=part.survival_low.fillna(part.survival),
+                **{name: run.spent(part, name) for name in ("cost_usd", "tokens_sum")},
+            ).set_index("transcript")
+            for run, part in ((before, before.of(one)), (after, after.of(other)))
+        )  # fmt: skip
         names = [name for name in first.index if same.get(name) in second.index]
         figures = (
             part.loc[own, [*COLUMNS]].to_numpy(float, na_value=np.nan).T

@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -66,8 +65,7 @@ class Pooled:
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
         self.priced = int(priced.sum())
         self._priced = priced.to_numpy()
-        self.rate = run.info.refetch if run.info.refetch is not msgspec.UNSET else 0.0
-        """The refetch rate in all amounts."""
+        self.rate = run.rate
         self.sums: dict[str, dict[str, Array]] = {}
         """By label and measure (see `_sums`), the sum of each session."""
         self._tops: dict[str, tuple[int, int]] = {}
@@ -82,9 +80,10 @@ class Pooled:
                 sent = part.tokens_full_sum.to_numpy(dtype=float)
             else:
                 # The row that stands for doing nothing may lose results too, as an agent does as set.
-                bill = self._spent(beside, "cost_usd", "cost_refetch_usd")
-                sent = self._spent(beside, "tokens_full_sum", "tokens_refetch")
-            self.sums[label] = self._sums(part, bill, sent, beside.tokens_peak.to_numpy())
+                bill = run.spent(beside, "cost_usd").to_numpy()
+                sent = run.spent(beside, "tokens_full_sum").to_numpy()
+            usd, tokens = run.spent(part, "cost_usd").to_numpy(), run.spent(part, "tokens_sum").to_numpy()
+            self.sums[label] = self._sums(part, usd, tokens, bill, sent, beside.tokens_peak.to_numpy())
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
         if self.sample is not None:
             self._to_known_totals(self.sample)
@@ -102,12 +101,7 @@ class Pooled:
                 for one in (name, *others) if estimated > 0 else ():
                     sums[one] *= total / estimated
 
-    def _spent(self, rows: Any, amount: str, again: str) -> Array:
-        """An amount at the run's refetch rate; refetching that isn't known, as of bounds, counts as 0."""
-        paid, more = (rows[name].to_numpy(dtype=float) for name in (amount, again))
-        return np.asarray(paid + self.rate * np.nan_to_num(more))
-
-    def _sums(self, part: Any, bill: Array, sent: Array, peaks: Any) -> dict[str, Array]:
+    def _sums(self, part: Any, usd: Array, tokens: Array, bill: Array, sent: Array, peaks: Any) -> dict[str, Array]:
         """Sums by session. `_all` is keep-all's amount, `_again` what fetching all lost results again adds; `having`
         counts transcripts with aged needs.
         """
@@ -117,9 +111,8 @@ class Pooled:
                 "survival", "survival_low", "survival_high", "tokens_refetch", "cost_refetch_usd", "cost_frontier_usd",
             )
         )  # fmt: skip
-        usd = self._spent(part, "cost_usd", "cost_refetch_usd")
         columns = {
-            "tokens": self._spent(part, "tokens_sum", "tokens_refetch"),
+            "tokens": tokens,
             "tokens_all": sent,
             "tokens_again": tokens_again,
             "peak": part.tokens_peak,

@@ -133,7 +133,7 @@ function drawDollars() {
   const rows = data.dollars.filter((row) => isShown(row.policy));
   if (!rows.length) return empty("chart-dollars", "No prices are known for these transcripts.");
   const names = rows.map((row) => nameOf(row.policy));
-  draw("chart-dollars", ["read", "write", "uncached", "output", "summary"].map((name) => ({
+  draw("chart-dollars", ["read", "write", "uncached", "output", "summary", "refetch"].filter((name) => rows.some((row) => row[name])).map((name) => ({
     type: "bar", orientation: "h", name, marker: { color: css("--" + name) }, y: rows.map((_, i) => i), x: rows.map((row) => row[name]), text: names, textposition: "none",
     hovertemplate: name + ": %{x:.4f} USD<extra>%{text}</extra>",
   })), {

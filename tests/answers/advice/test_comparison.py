@@ -168,3 +168,12 @@ def test_survival_is_the_share_that_the_assertion_tests(tmp_path: Path) -> None:
     kept_not_under(run, "summary", 0.44)
     with pytest.raises(AssertionError, match=r"summary: keeps 45\.00%"):
         kept_not_under(run, "summary", 0.46)
+
+
+def test_amounts_are_those_at_each_runs_refetch_rate(tmp_path: Path) -> None:
+    rows = [{"cost_usd": 4.0, "cost_refetch_usd": 2.0, "tokens_sum": 100, "tokens_refetch": 50}] * 6
+    free = made_run(tmp_path / "a", {"keep-all": rows})
+    half = made_run(tmp_path / "b", {"keep-all": rows}, refetch=0.5)
+    found = {one.column: (one.before, one.after) for one in compared(free, half)}
+    assert (found["cost_usd"], found["tokens_sum"]) == ((4.0, 5.0), (100.0, 125.0))
+    assert found["cost_refetch_usd"] == (2.0, 2.0)
