@@ -107,7 +107,10 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     like, paid = recorded(run)
     calls = int(like.calls_recorded.sum())
     if across:
-        note("Where the agent compacted, keep-all still sends all history; `recorded` is what the agent sent.")
+        note(
+            "Where the agent compacted, keep-all still sends all history; `recorded` is what the agent sent, "
+            "without its requests for summaries."
+        )
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:

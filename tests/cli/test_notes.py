@@ -150,7 +150,8 @@ def test_how_far_keep_all_is_from_the_recording(capsys: pytest.CaptureFixture[st
     assert said(capsys)[0] == [f"{fitted}. {SIZES}"]
     output.tell_recorded(run(cost_recorded_usd=[0.0] * 3), across=True)
     assert said(capsys)[0] == [
-        "Where the agent compacted, keep-all still sends all history; `recorded` is what the agent sent.",
+        "Where the agent compacted, keep-all still sends all history; `recorded` is what the agent sent, "
+        "without its requests for summaries.",
         f"{fitted}. {SIZES}",
     ]
     cleared = f"a: {UNLOGGED_CLEARING} before call 3"
