@@ -14,7 +14,7 @@ from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
-from ctxsim.simulator.provider.prices import Split, cost_of
+from ctxsim.simulator.provider.prices import Split, cost_of, rate_at
 from ctxsim.simulator.provider.vendor import parsed_vendor
 
 WORDY = "word " * 400
@@ -46,7 +46,11 @@ def test_fast_modes_have_prices_of_their_own() -> None:
                         ("claude-fable-5-2-fast", 16), ("grok-4-fast", 0.2)):  # fmt: skip
         known = find_model(name)
         assert known and known.window and known.prices and known.prices.input == price
-    before = find_model("claude-opus-4-6-fast", date(2026, 4, 6))
+    # In its first weeks, twice the price above 200,000 tokens; before them, not the ordinary price.
+    first = find_model("claude-opus-4-6-fast", date(2026, 4, 6))
+    assert first and first.prices and rate_at(first.prices.input, 200_000) == 30
+    assert rate_at(first.prices.input, 200_001) == 60 and rate_at(first.prices.output, 200_001) == 225
+    before = find_model("claude-opus-4-6-fast", date(2026, 2, 4))
     assert before and before.prices is None, "the ordinary price isn't that of a fast mode"
 
 
