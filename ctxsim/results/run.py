@@ -191,9 +191,7 @@ class Run:
         return 0.0 if self.info.refetch is msgspec.UNSET else self.info.refetch
 
     def spent(self, rows: Frame, amount: str) -> Any:
-        """Return `cost_usd` or a sum of tokens of summary rows as a series, at the refetch rate. Refetching that isn't
-        known, as of bounds, counts as 0.
-        """
+        """Return `cost_usd` or a sum of tokens of summary rows at that rate; unknown refetching, as of bounds, is 0."""
         again = rows["cost_refetch_usd" if amount == "cost_usd" else "tokens_refetch"]
         return rows[amount] + self.rate * again.fillna(0.0)
 
