@@ -192,7 +192,7 @@ class Kernel:
     def _matched(self, request: Request) -> tuple[Split, int]:
         """Return a request's tokens by class, and those that the rules let it read but recorded reads don't."""
         cache, now_s, readable = self.cache, self.now_s, self._readable
-        if request.head != self.request.head:
+        if request.head is not self.request.head:
             # The tools, or the system prompt, come first.
             return cache.split(request, now_s, 0), 0
         split = cache.split(request, now_s)
