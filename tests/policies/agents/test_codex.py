@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.codex.policy import middle_truncated
+from ctxsim.policies import open_policy
+from ctxsim.policies.agents.codex.policy import Codex, middle_truncated
 
 AFTER_PREFIX = "model_auto_compact_token_limit={},model_auto_compact_token_limit_scope=body_after_prefix"
 
@@ -139,3 +140,13 @@ def test_of_a_summary_request_that_overflows_a_call_leaves_with_its_own_result_a
     assert [[item.text for item in asked] for asked in driven.asked] == [
         whole, whole[1:], whole[2:], ["{}", "two"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "model", "remote"), [
+    ("0.142.2", "gpt-5.3-codex-spark", True), ("0.171.0", "gpt-6", True), ("0.142.1", "gpt-5.3-codex", False),
+    ("0.171.0", "qwen3-coder", False), ("0.171.0", "", False),
+])  # fmt: skip
+def test_the_server_compacts_for_openais_models_since_it_was_recorded(version: str, model: str, remote: bool) -> None:
+    for label, expected in (("codex", remote), ("codex:remote=False", False)):
+        (codex,) = open_policy(label).as_shipped("codex-rollout", version, model).create()
+        assert isinstance(codex, Codex) and codex.remote is expected

@@ -34,8 +34,8 @@ class Codex(Policy):
     With the scope `body_after_prefix` it is added to the input of the first request since the last summary, and 95 % of
     the window is the other limit. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their middle on
     arrival. A summary request that overflows is repeated without its oldest item and that item's result. A refused
-    request ends the turn. `remote` is the rule for a provider named OpenAI: the server answers with an opaque item, and
-    64,000 tokens of the user's texts stay; here a summary of `summary_tokens` stands for that item.
+    request ends the turn. `remote` is the rule for a provider named OpenAI, from 0.142.2 on: the server answers with an
+    opaque item, and 64,000 tokens of the user's texts stay; here a summary of `summary_tokens` stands for that item.
     """
 
     source = "openai/codex"
@@ -45,7 +45,7 @@ class Codex(Policy):
     model_auto_compact_token_limit_scope: Literal["total", "body_after_prefix"] = "total"
     tool_output_token_limit: Positive = SHIPPED
     keep_user_tokens: Count = SHIPPED
-    remote: bool = False
+    remote: bool = SHIPPED
     summary_tokens: Positive = 1_500
 
     @property
