@@ -25,7 +25,7 @@ class Place(NamedTuple):
 _COWORK = ("local-agent-mode-sessions/**/.claude/projects/**/*.jsonl",)
 _SETTINGS = (".config", "Library/Application Support")
 """Where programs keep their settings on Linux and on macOS."""
-_CODE = tuple(f"{folder}/Code/User/globalStorage" for folder in _SETTINGS)
+_CODE = (*(f"{folder}/Code/User/globalStorage" for folder in _SETTINGS), ".vscode-server/data/User/globalStorage")
 _EDITOR = ("globalStorage/state.vscdb",)
 _CODEX = tuple(
     f"{folder}/**/*.jsonl{ending}" for folder in ("sessions", "archived_sessions") for ending in ("", ".zst")
@@ -36,6 +36,8 @@ _TASKS = ("tasks/*/api_conversation_history.json",)
 PLACES = (
     # https://docs.claude.com/en/docs/claude-code/settings
     Place("Claude Code", "claude-code", ".claude", ("projects/**/*.jsonl",)),
+    # https://github.com/ryoppippi/ccusage: where some versions kept them
+    Place("Claude Code", "claude-code", ".config/claude", ("projects/**/*.jsonl",)),
     # https://github.com/simonw/claude-code-transcripts/issues/84 (Claude Cowork)
     *(Place("Claude Code", "claude-code", f"{folder}/Claude", _COWORK) for folder in _SETTINGS),
     # https://developers.openai.com/codex/local-config; rollouts of a week ago are compressed:
@@ -52,7 +54,13 @@ PLACES = (
     # https://github.com/badlogic/pi-mono
     Place("pi", "pi", ".pi/agent", ("sessions/**/*.jsonl",)),
     # https://docs.openclaw.ai/concepts/session
-    Place("OpenClaw", "pi", ".openclaw", ("agents/*/sessions/*.jsonl",)),
+    # A session that was reset or deleted is renamed: https://github.com/openclaw/openclaw/pull/43215
+    Place(
+        "OpenClaw",
+        "pi",
+        ".openclaw",
+        ("agents/*/sessions/*.jsonl", *(f"agents/*/sessions/*.jsonl.{end}.*" for end in ("reset", "deleted"))),
+    ),
     # https://qwenlm.github.io/qwen-code-docs/
     Place("Qwen Code", "qwen-code", ".qwen", _QWEN),
     # https://cursor.com/docs
@@ -97,9 +105,13 @@ class Kept(NamedTuple):
 
 def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     """Yield the places on this machine that hold sessions. Reads only names, sizes and modification times."""
+    met = set[Path]()
     for place in PLACES:
         folder = at_home(f"~/{place.folder}", environment)
         paths = _whole(_matching(folder, place.patterns) or _matching(folder, place.before), place)
+        # A variable may name the folder of another place.
+        paths = [path for path in paths if path not in met]
+        met.update(paths)
         stats = [file.stat() for path in paths for file in session_files(path)]
         if stats:
             times = [stat.st_mtime for stat in stats]

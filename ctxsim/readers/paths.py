@@ -16,6 +16,8 @@ from ctxsim.readers.source import Source
 from ctxsim.readers.source.limits import MOST_DEEP, MOST_FILES, MOST_STARS, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
+RENAMED = re.compile(r"\.jsonl\.(reset|deleted)\.")
+"""A session that OpenClaw has ended: https://github.com/openclaw/openclaw/pull/43215."""
 
 FOUND = "@found"
 """Path that stands for the sessions that agents keep on this machine."""
@@ -86,6 +88,7 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
         yield Source(str(folder), named=True, refused=refusal)
         return
     for entry in entries:
+        may_be_log = entry.suffix in SUFFIXES or RENAMED.search(entry.name)
         if entry.is_dir():
             if entry.is_symlink():
                 yield _left_out(entry, "is a link to a folder: give that folder by its own name")
@@ -93,12 +96,12 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
                 yield _left_out(entry, f"is more than {MOST_DEEP} folders deep: give it by its own name")
             else:
                 yield from _walk(entry, root, deep + 1)
-        elif entry.suffix in SUFFIXES and not entry.is_file():
+        elif may_be_log and not entry.is_file():
             # Reading a pipe could wait for ever, and a device may have no end.
             yield _left_out(entry, NO_FILE)
-        elif entry.suffix in SUFFIXES and _leads_out(entry, root):
+        elif may_be_log and _leads_out(entry, root):
             yield _left_out(entry, f"is {OUTSIDE}")
-        elif entry.suffix in SUFFIXES and not _is_own(entry):
+        elif may_be_log and not _is_own(entry):
             yield entry
 
 

@@ -122,7 +122,8 @@ class _Rollout(Exchanges):
         super().__init__(Assembly(source.name, NAME))
         self.source = source
         self._meta: _Meta | None = None
-        self._total: _Tokens | None = None
+        self._totals: set[tuple[int | None, ...]] = set()
+        """Sums that were told: some are told again, out of order too."""
         self._tokens = 0
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
@@ -187,7 +188,8 @@ class _Rollout(Exchanges):
             tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
             self.assembly.tools += map(compact_json, tools)
             self.assembly.parent = _parent(self.source, meta)
-            self._forked = bool(meta.forked_from_id or self.assembly.parent)
+            # What a fork copies comes at once, with the other session's header or without it.
+            self._forked = self._copying = bool(meta.forked_from_id or self.assembly.parent)
         elif meta.id != self._meta.id and (self._forked or not self.assembly.items):
             # Older versions don't name the other session: its header is next to the fork's own.
             # Source: https://github.com/openai/codex/pull/3440.
@@ -204,8 +206,9 @@ class _Rollout(Exchanges):
 
         Source: https://github.com/ccusage/ccusage/issues/1370 and https://github.com/egoist/waku/pull/145.
         """
-        if self._copying:
-            self._copying = False
+        copied = self._copying and (self.assembly.calls or self.parts)
+        self._copying = False
+        if copied:
             self.withdraw()
             self._unused = None
             self.close()
@@ -236,11 +239,12 @@ class _Rollout(Exchanges):
         self._window(count.window)
         if last and not last.input_tokens and self.assembly.compacted_now and not self.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
+        told = () if total is None else msgspec.structs.astuple(total)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
-        if last is None or not last.input_tokens or (total is not None and total == self._total):
+        if last is None or not last.input_tokens or told in self._totals:
             self.left_out["event token_count that repeats or has no usage"] += 1
             return
-        self._total = total
+        self._totals |= {told} - {()}
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
             self._count_first = not self.parts and self.assembly.calls == self._calls_before

@@ -50,7 +50,7 @@ def _credible(value: str, least: int, kind: str, quoted: bool) -> bool:
             return turns >= 1 and len(value) >= 8 and not re.search(r"[/.:]|_\w+_|-\w+-", value)
         return turns >= (3 if "/" not in value and "." not in value else 5)
     if kind == SECRET:
-        return turns >= 3 and re.search(r"[^\w+/=.~-]", value) is None
+        return turns >= 3 and re.search(r"[^\w+/=.~%-]", value) is None
     return quoted or kind in (OPTION, ADDRESS) or re.search(r"[!@#^?~%+=]", value) is not None
 
 

@@ -136,6 +136,15 @@ def test_what_sub_agents_cost_is_told_by_progress_unless_their_own_files_are_the
         assert again.beside == found.beside
 
 
+def test_a_response_told_by_progress_has_the_time_of_its_first_line(tmp_path: Path) -> None:
+    told = [progress("a", "p1", 5), progress("a", "p1", 7)]
+    for second, line in enumerate(told, 3):
+        line["data"]["message"]["timestamp"] = f"2026-01-01T00:00:0{second}Z"
+    found = one(tmp_path, user("u1", None, "Go."), *told, answer("a1", "u1", "Done."))
+    # As in the sub-agent's own file, wherever that lies, so that a bill counts it once.
+    assert [(call.usage, call.time_s) for call in found.beside] == [(Usage(7, 2), 1_767_225_603.0)]
+
+
 def test_a_sub_agent_with_a_file_of_its_own_is_read_there_only(tmp_path: Path) -> None:
     def agent(name: str) -> list[Json]:
         return [line | {"isSidechain": True, "agentId": name}

@@ -430,8 +430,26 @@ def test_what_a_fork_copies_is_where_it_begins(tmp_path: Path, compacted: bool, 
     assert [item.text for item in read_back.items] == [
         *(["All of it.", "Go."] if compacted else ["Go.", "{}", "ok", "One."]), "On.", "Two."
     ]  # fmt: skip
-    # Without a copied header nothing is copied, nor if another one comes after something was said.
-    assert len(one(tmp_path, fork, *copied, *own).calls) == len(one(tmp_path, meta(), *copied, meta(id="x")).calls) + 1
+    # Some forks lack the copied header: https://github.com/junhoyeo/tokscale/issues/679. In a session that names no
+    # other one, nothing is copied if another header comes after something was said.
+    bare = one(tmp_path, fork, *copied, *own)
+    assert [c.usage and c.usage.input_tokens for c in bare.calls] == [150]
+    assert len(one(tmp_path, meta(), *copied, meta(id="x")).calls) == 2
+
+
+def test_a_sub_agent_that_copies_nothing_begins_with_its_task(tmp_path: Path) -> None:
+    started = meta(id="thread-2", forked_from_id="thread-1")
+    own = [later(line, 2) for line in (message("assistant", "Two."), tokens(370, 150))]
+    read_back = one(tmp_path, started, message("user", "Look."), *own)
+    assert ([call.usage and call.usage.input_tokens for call in read_back.calls], read_back.carried) == ([150], 0)
+    assert not [note for note in read_back.notes if "copied" in note]
+
+
+def test_a_sum_that_is_told_again_out_of_order_counts_once(tmp_path: Path) -> None:
+    said = [message("user", "Go."), message("assistant", "One."), tokens(100, 100), message("user", "On."),
+            message("assistant", "Two."), tokens(250, 150), tokens(100, 100)]  # fmt: skip
+    read_back = one(tmp_path, meta(), *said)
+    assert [call.usage and call.usage.input_tokens for call in read_back.calls] == [100, 150] and not read_back.beside
 
 
 @pytest.mark.parametrize("resumed", [[], [meta(cli_version="0.60.0")]])

@@ -71,8 +71,8 @@ LEAST = {
     32: "sk- dapi glc_ pscale_tkn_ shpat_ p8e- ico- key- lsv2_pt_ crsr_ fc-", 35: "AIza",
     36: "npm_ r8_ lin_api_ pnu_ access-sandbox- bkua_ e2b_ figd_ pat-na1- sk-lf- nfp_", 38: "4b1d",
     40: "ya29. pypi-AgE gsk_ pplx- dp.pt. ntn_ pul- duffel_test_ shippo_live_ sgp_ sbp_ csk- CCIPAT_ CFPAT- sk_ AQ. "
-        "1//0 nvapi- phx_ squ_ tgp_v1_ vcp_ pa-",
-    43: "fo1_ sha256~", 44: "tk-us-", 48: "rubygems_ jina_ napi_", 50: "PMAK- sntrys_ HRKU-AA pk.eyJ pcsk_",
+        "1//0 nvapi- phx_ squ_ tgp_v1_ vcp_ vercel_blob_rw_ pa-",
+    43: "fo1_ sha256~ secret_", 44: "tk-us-", 48: "rubygems_ jina_ napi_", 50: "PMAK- sntrys_ HRKU-AA pk.eyJ pcsk_",
     54: "EZAK", 55: "CLOJARS_", 56: "tfp_ AKCp EAAA", 58: "AGE-SECRET-KEY-1",
     60: "SG. xai- doo_v1_ hvs. rdme_ sntryu_ xkeysib- ATATT3 ops_eyJ fio-u- dt0c01. wandb_v1_ key_", 75: "pat",
     100: "ABSK EAAM", 120: "v1.0-",

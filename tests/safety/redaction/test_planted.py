@@ -65,6 +65,9 @@ for name, text in {
         value = LETTERS[:32]
     KINDS[name] = (text.format(value), value)
 
+# In an address its `=` is encoded.
+KINDS["encoded signature"] = (f"https://x.local/f?sv=1&sig={LETTERS[:42]}%3D", LETTERS[:42])
+
 PEM = f"-----BEGIN {'private key'.upper()}-----\n{LETTERS[:64]}\n-----END {'private key'.upper()}-----"
 KINDS |= {
     "pem": (PEM, LETTERS[:64]), "base64": (base64.b64encode(f"key={KEY}".encode()).decode(), ""),
@@ -123,7 +126,7 @@ def left_in(said: str) -> set[str]:
 
 
 def test_there_are_a_hundred_kinds() -> None:
-    assert len(KINDS) == 100
+    assert len(KINDS) == 101
 
 
 @pytest.mark.parametrize("form", [chat, codex, messages])

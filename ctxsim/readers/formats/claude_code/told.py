@@ -59,7 +59,10 @@ class Told:
                 data = under(line, "data")
                 message = under(data, "message", "message")
                 if has(message, id=str, usage=dict):
-                    self.found[message["id"]] = str(under(data, "agentId") or ""), message, under(line, "timestamp")
+                    # The time is that of the response's first line, as in the sub-agent's own file.
+                    when = under(data, "message", "timestamp") or under(line, "timestamp")
+                    first = self.found.get(message["id"], ("", None, when))[2]
+                    self.found[message["id"]] = str(under(data, "agentId") or ""), message, first
 
     def head(self, line: Line | None) -> tuple[list[str], list[str]]:
         """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged.
