@@ -117,6 +117,17 @@ def _left_out(path: Path | str, why: str) -> Source:
     return Source(str(path), refused=NotATranscript(path, why))
 
 
+OF_TASKS = ("/api_conversation_history.json", "/ui_messages.json")
+"""Files of tasks of Cline and Roo Code, which say nothing without each other."""
+
+
+def _whole(source: Source) -> Source:
+    """Return a source of an archive or a commit; a refused one if only the folder that it lies in is a recording."""
+    if source.name.endswith(OF_TASKS):
+        return _left_out(source.name, "is part of a recording that is a folder: unpack it")
+    return source
+
+
 def _is_own(path: Path) -> bool:
     """Return whether a file is a result of ctxsim: a folder that results are written into isn't read with them."""
     tables = [path.parent, path.parent.parent] if path.suffix == ".parquet" else []
@@ -177,7 +188,7 @@ def _sources(path: str) -> Iterator[Source]:
     if path.startswith("git:"):
         from ctxsim.readers.source.git import git_sources
 
-        return git_sources(path, SUFFIXES)
+        return map(_whole, git_sources(path, SUFFIXES))
     if ":" in path:
         from ctxsim.readers.source.remote import is_remote, remote_sources
 
@@ -262,7 +273,7 @@ def _archived(path: Path) -> Iterator[Source]:
 
     try:
         for name, times in Counter(members(path)).items():
-            yield Source(f"{path}!{name}", path, member=name)
+            yield _whole(Source(f"{path}!{name}", path, member=name))
             if times > 1:
                 yield _left_out(f"{path}!{name}", f"stands in the archive {times} times: only the last one is read")
     except InputError as refused:

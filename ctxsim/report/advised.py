@@ -222,10 +222,9 @@ def _doubts(one: AgentAdvice) -> list[str]:
         found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) for each in one.open if each.settings)
-        unsettled = f"Not settled{f': {rivals} may be as good' if rivals else ''}. This is"
-        still = unsettled if one.wins < SETTLED else "This stays"
-        often = f"the answer in {percent(one.wins)} % of resamples of these sessions."
-        found.append(f"{still} {often} {ranges_of(one.ahead)}")
+        often = f"the answer in {percent(one.wins)} % of resamples of these sessions"
+        unsettled = f"Not settled: {often}{f'; {rivals} may be as good' if rivals else ''}."
+        found.append(f"{unsettled if one.wins < SETTLED else f'This stays {often}.'} {ranges_of(one.ahead)}")
     return [line for line in (*found, weak(one.off_recorded), *one.caveats) if line]
 
 

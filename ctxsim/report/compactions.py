@@ -113,8 +113,8 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"In other recordings, {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of the identifiers that compactions lost and later "
-            "calls used had appeared again in a tool result before this use. Your own share needs "
+            f"In other recordings, of the identifiers that compactions lost and later calls used, the same call had "
+            f"fetched {PRIOR[0]:.0%} again, and any result had shown {PRIOR[1]:.0%}. Your own shares need "
             f"{FEWEST} compactions whose history and summary can be read; here are {len(known)}."
         )
         return

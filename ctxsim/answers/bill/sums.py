@@ -1,5 +1,6 @@
 """Sums of the bill by day, week, project, session, model, agent or part. Each token and each dollar is counted once."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -210,9 +211,13 @@ def _day(line: Line, week: bool) -> str:
     return str(day - timedelta(days=day.weekday()) if week else day)
 
 
+WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
+"""Folders inside a project where git and Claude Code keep its worktrees."""
+
+
 def project_of(line: Line) -> str:
-    """Return the folder that the agent worked in; if it isn't recorded, the folder of the log."""
-    return line.session.project or str(PurePath(line.session.name).parent)
+    """Return the project that the agent worked in; if it isn't recorded, the folder of the log."""
+    return WORKTREE.sub("", line.session.project) or str(PurePath(line.session.name).parent)
 
 
 class Misses(msgspec.Struct):

@@ -7,7 +7,6 @@ strata, its interval from a bootstrap of sessions.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
@@ -15,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.bill.sums import Bill, Line, by_root
+from ctxsim.answers.bill.sums import Bill, Line, by_root, project_of
 from ctxsim.answers.forecast.ranges import Array
 from ctxsim.errors import CtxsimError
 from ctxsim.recorded.resampled import ends as ends_of
@@ -40,9 +39,6 @@ CHANCE = 0.05
 DRAWS, RESAMPLES, TRIES, SEED = 2_000, 500, 200, 36
 SHARE = 0.10
 """The relative change for which `power` is computed."""
-
-WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
-"""Folders inside a project where git and Claude Code keep its worktrees."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -96,7 +92,8 @@ def _case(lines: Sequence[Line]) -> Case:
     known = {name: float(value) for name, value in figures.items() if value > 0}
     known["compactions"] = float(sum(line.response.compacted > 0 for line in lines))
     # Without a recorded project not the log's folder, which differs between any two sets.
-    return Case(f"{WORKTREE.sub('', lines[0].session.project)} {lines[0].response.model}", known)
+    project = project_of(lines[0]) if lines[0].session.project else ""
+    return Case(f"{project} {lines[0].response.model}", known)
 
 
 def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Difference]:
