@@ -172,8 +172,9 @@ def find_command(list_paths: bool) -> None:
     widest = max((len(one.place.format) for one in found), default=0)
     for one in found:
         span = " to ".join(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (one.first_s, one.last_s))
+        size = f"{one.bytes / 1e6:>9,.1f} MB"
         say(
-            f"{one.place.agent:<12} {many(len(one.paths), 'path(s)'):>12} {one.bytes / 1e6:>9,.1f} MB  {span}  "
+            f"{one.place.agent:<12} {many(len(one.paths), 'path(s)'):>12} {size}  files of {span}  "
             f"{one.place.format:<{widest}} {one.folder!s}"
         )
     if not found:

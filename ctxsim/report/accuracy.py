@@ -38,8 +38,8 @@ SCORES = (
            of="held_out_p95"),
     Column("cache_calls", "cache", "calls whose cache read is recorded", rank=6,
            of=lambda one: one.cache_calls or None),
-    Column("agreement", "agree", "share of calls with a recorded cache read that is within 5 % of the request of what "
-           "the vendor's rules say", rank=1, form="{:.0%}"),
+    Column("agreement", "agree", "share of calls whose recorded cache read is what the vendor's rules say, within 5 % "
+           "of the request", rank=1, form="{:.0%}"),
     Column("trivial", "trivial", "agree, if each call is assumed to read the whole previous request", rank=7,
            form="{:.0%}", of="trivial_agreement"),
     Column("reads", "reads", "modelled / recorded cache reads", rank=3, form="{:.2f}", of="reads_ratio"),

@@ -238,7 +238,8 @@ def _also(one: AgentAdvice) -> str:
         return ""
     named = ", ".join(f"{told(each.settings, False)} ({_effect(each, one.sessions)})" for each in best)
     rest, idle = len(one.tried) - len(best), sum(each.idle for each in one.tried)
-    more = f" {_settings(rest, ' more')} tried" + (f", {idle} of which changed nothing." if idle else ".")
+    of = f" tried, {idle} of which" * (idle < rest)
+    more = f" {_settings(rest, ' more')}{of} changed nothing." if idle else f" {_settings(rest, ' more')} tried."
     return f"Also tried: {named}.{more if rest else ''}"
 
 

@@ -153,8 +153,8 @@ def test_sessions_on_this_machine_are_told_by_agent(tmp_path: Path, monkeypatch:
     found = [place("Codex", "codex-rollout", 2, 1_250_000), place("Pi", "pi", 1, 0)]
     monkeypatch.setattr("ctxsim.cli.transcripts.kept", lambda: found)
     assert ctxsim("transcripts", "find", cwd=tmp_path).stdout.splitlines() == [
-        "Codex             2 paths       1.2 MB  2026-01-02 to 2026-01-05  codex-rollout /x",
-        "Pi                 1 path       0.0 MB  2026-01-02 to 2026-01-05  pi            /x",
+        "Codex             2 paths       1.2 MB  files of 2026-01-02 to 2026-01-05  codex-rollout /x",
+        "Pi                 1 path       0.0 MB  files of 2026-01-02 to 2026-01-05  pi            /x",
     ]  # fmt: skip
     assert ctxsim("transcripts", "find", "--paths", cwd=tmp_path).stdout.split() == ["/x/Codex0", "/x/Codex1", "/x/Pi0"]
     found.clear()

@@ -149,6 +149,18 @@ def test_columns_and_readers_of_a_path(tmp_path: Path) -> None:
             list(sources(given))
 
 
+def test_a_member_that_only_its_folder_makes_a_recording_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("task/api_conversation_history.json", "task/ui_messages.json", "b.json"):
+            archive.writestr(name, "[]")
+    said = [(one.name.partition("!")[2], one.refused and one.refused.what) for one in sources(str(tmp_path / "a.zip"))]
+    why = "is part of a recording that is a folder: unpack it"
+    assert said == [
+        ("b.json", None),
+        *((f"task/{name}.json", why) for name in ("api_conversation_history", "ui_messages")),
+    ]
+
+
 def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("b.json", "a/c.json"):

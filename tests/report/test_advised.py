@@ -151,7 +151,7 @@ autoCompactWindow = 2 (-45 %, keeps 90 %, on 3 sessions), autoCompactWindow = 3
         ((tried(1, 0.9), tried(2, 0.996, idle=True), tried(3, 1.0, idle=True)),
          ["Also tried: autoCompactWindow = 1 (-10 %, keeps 90 %), autoCompactWindow = 4",
           "(-80 %, keeps 90 %, on 2 sessions), autoCompactWindow = 5 (-15 %, keeps 70 %, on",
-          "1 session). 2 more settings tried, 2 of which changed nothing."]),
+          "1 session). 2 more settings changed nothing."]),
         ((), ["Also tried: autoCompactWindow = 4 (-80 %, keeps 90 %, on 2 sessions),",
               "autoCompactWindow = 5 (-15 %, keeps 70 %, on 1 session)."]),
     ],
