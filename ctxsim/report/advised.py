@@ -176,8 +176,11 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = "With the defaults" if one.defaults else "As set now"
-    return _keeps(one.take) + (f" {now}: {kept_percent(one.now.kept.value)} %." if one.now.kept else "")
+    return _keeps(one.take) + (f" {_now(one)}: {kept_percent(one.now.kept.value)} %." if one.now.kept else "")
+
+
+def _now(one: AgentAdvice) -> str:
+    return "With the defaults" if one.defaults else "As set now"
 
 
 def _keeps(figures: Figures) -> str:
@@ -207,7 +210,10 @@ def _nothing(one: AgentAdvice) -> str:
     elif part:
         over += f" ({len(part)} on {max(part):,} of them)"
     tried = f"None of {_settings(len(one.tried))} tried over {over}"
-    return f"Change nothing. {tried} {surely}saves more than {_least(one.goal)} See what you pay for: {BILL}"
+    kept = one.now.kept.value if one.now.kept else 1.0
+    lost = kept < 1 - MAY_LOSE[one.goal]
+    less = f"{_now(one)}, requests keep {kept_percent(kept)} % of what later calls used. " * lost
+    return f"Change nothing. {tried} {surely}saves more than {_least(one.goal)} {less}See what you pay for: {BILL}"
 
 
 def _least(goal: str) -> str:
