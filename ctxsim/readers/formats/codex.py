@@ -132,7 +132,7 @@ class _Rollout(Exchanges):
         self._unused: Usage | None = None
         # Times at which the session's first line and the line before this one were written.
         self._began_s = self._line_s = 0.0
-        self._forked = self._copying = False
+        self._forked = self._copying = self._headed = False
 
     def add_line(self, kind: str, value: Any, where: str) -> None:
         payload = value.get("payload")
@@ -167,7 +167,9 @@ class _Rollout(Exchanges):
             self.add(record.value, record.where)
 
     def transcript(self) -> Transcript:
-        self._copied()
+        if self._headed:
+            self._copied()
+        # Without the other session's header and a pause, nothing tells what was copied.
         self._outside(self._unused)
         self.close()
         self._outside(self.withdraw())
@@ -193,7 +195,7 @@ class _Rollout(Exchanges):
         elif meta.id != self._meta.id and (self._forked or not self.assembly.items):
             # Older versions don't name the other session: its header is next to the fork's own.
             # Source: https://github.com/openai/codex/pull/3440.
-            self._forked = self._copying = True
+            self._forked = self._copying = self._headed = True
         elif self._copying:
             self._copied()
         elif meta.cli_version != self._meta.cli_version:

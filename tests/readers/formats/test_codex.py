@@ -439,6 +439,8 @@ def test_what_a_fork_copies_is_where_it_begins(tmp_path: Path, compacted: bool, 
 
 def test_a_sub_agent_that_copies_nothing_begins_with_its_task(tmp_path: Path) -> None:
     started = meta(id="thread-2", forked_from_id="thread-1")
+    at_once = one(tmp_path, started, message("user", "Look."), message("assistant", "Two."), tokens(370, 150))
+    assert (len(at_once.calls), at_once.carried) == (1, 0), "neither a header nor a pause tells that it is copied"
     own = [later(line, 2) for line in (message("assistant", "Two."), tokens(370, 150))]
     read_back = one(tmp_path, started, message("user", "Look."), *own)
     assert ([call.usage and call.usage.input_tokens for call in read_back.calls], read_back.carried) == ([150], 0)
