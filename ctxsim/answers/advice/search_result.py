@@ -120,7 +120,8 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     """Return the settings to replay over all sessions, from a run of single settings over some of them: the best ALONE,
     and the best BASES of the best key, each with the best value of every other key. Sound ones by the rule come first,
-    then others that don't lose much; of each the one that saves most.
+    then others that don't lose much; of each the one that saves most. What keeps most comes last, if it keeps more than
+    the settings do that are set: losses are counted from there.
     """
     own = as_set_run(run, agent)
     if own is None:
@@ -142,7 +143,10 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     main = max(best.values(), key=lambda one: saved[one]).key
     others = [one for key, one in best.items() if key != main]
     bases = [one for one in ranked if one.key == main][:BASES]
-    return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others)]
+    kept = {one: figures.seen(label, "kept") for one, label in labels.items()}
+    keeps = max(kept, key=lambda one: kept[one])
+    reference = [(keeps,)] if kept[keeps] > figures.seen(own.baseline, "kept") else []
+    return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others), *reference]
 
 
 def _models(own: AsSetRun) -> tuple[str, ...]:

@@ -64,6 +64,15 @@ def test_what_saves_most_without_losing_much_is_replayed_over_all_sessions(tmp_p
     assert finalists(nothing, "claude-code", "dollars") == []
 
 
+def test_what_keeps_most_is_replayed_too_though_it_costs_more(tmp_path: Path) -> None:
+    # As set, .9 is kept: who followed an advice has lost some already. A step from there to .83 would look small.
+    more, less = ((window(250_000),), rows(12, 0.97)), ((window(150_000),), rows(8, 0.83))
+    assert finalists(run_of(tmp_path / "a", less, more), "claude-code", "dollars") == [less[0], more[0]]
+    assert of_agent(run_of(tmp_path / "b", less), "claude-code", "dollars").settings == less[0]
+    # From .97 it is .14.
+    assert of_agent(run_of(tmp_path / "c", less, more), "claude-code", "dollars").settings == ()
+
+
 def test_four_alone_and_three_beside_others(tmp_path: Path) -> None:
     sizes = [window(100_000 + 10_000 * n) for n in range(6)]
     tried = [((one,), rows(5 + n / 10)) for n, one in enumerate(sizes)]
