@@ -3,7 +3,7 @@ entry point.
 """
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -266,7 +266,6 @@ def agent_of(format: str) -> str:
     return ""
 
 
-@cache
 def continues(label: str) -> bool:
     """Return whether the first policy of a label sends its requests for summaries with the conversation's head; False
     for the label ''.

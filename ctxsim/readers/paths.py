@@ -118,10 +118,10 @@ def _left_out(path: Path | str, why: str) -> Source:
 
 
 OF_TASKS = ("/api_conversation_history.json", "/ui_messages.json")
-"""Files of tasks of Cline and Roo Code, which say nothing without each other."""
+"""Files of tasks of Cline and Roo Code (`assembly.task_folders`), which say nothing without each other."""
 
 
-def _whole(source: Source) -> Source:
+def _unless_part(source: Source) -> Source:
     """Return a source of an archive or a commit; a refused one if only the folder that it lies in is a recording."""
     if source.name.endswith(OF_TASKS):
         return _left_out(source.name, "is part of a recording that is a folder: unpack it")
@@ -188,7 +188,7 @@ def _sources(path: str) -> Iterator[Source]:
     if path.startswith("git:"):
         from ctxsim.readers.source.git import git_sources
 
-        return map(_whole, git_sources(path, SUFFIXES))
+        return map(_unless_part, git_sources(path, SUFFIXES))
     if ":" in path:
         from ctxsim.readers.source.remote import is_remote, remote_sources
 
@@ -273,7 +273,7 @@ def _archived(path: Path) -> Iterator[Source]:
 
     try:
         for name, times in Counter(members(path)).items():
-            yield _whole(Source(f"{path}!{name}", path, member=name))
+            yield _unless_part(Source(f"{path}!{name}", path, member=name))
             if times > 1:
                 yield _left_out(f"{path}!{name}", f"stands in the archive {times} times: only the last one is read")
     except InputError as refused:

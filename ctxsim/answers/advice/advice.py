@@ -5,6 +5,7 @@ loses least among those hardly dearer than the cheapest is taken. If no policy s
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, Literal, get_args
@@ -17,7 +18,7 @@ from ctxsim.answers.advice.pooled import Array, Pooled, figures_of
 from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.counting.tokenizers import DATED, bare
-from ctxsim.errors import unknown
+from ctxsim.errors import LabelError, UnknownName, unknown
 from ctxsim.plugins import labels
 from ctxsim.results import Run
 from ctxsim.results.run_info import NOTHING, is_as_set
@@ -231,11 +232,12 @@ def off_recorded(run: Run) -> float | None:
 
 def _server_side(label: str) -> bool:
     """Whether the provider itself makes all edits of a policy."""
-    from ctxsim.policies import registered_policies
+    from ctxsim.policies import open_policy
 
-    known = registered_policies()
-    links = (known.get(labels.named(link)[0]) for link in labels.chain(label))
-    return all(link is not None and link.server_side for link in links)
+    # A file that a label names isn't run for this.
+    with suppress(LabelError, UnknownName):
+        return labels.by_words(label) and open_policy(label).server_side
+    return False
 
 
 def _of_thinking(run: Run, take: str) -> Iterator[str]:

@@ -143,9 +143,9 @@ def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
     main = max(best.values(), key=lambda one: saved[one]).key
     others = [one for key, one in best.items() if key != main]
     bases = [one for one in ranked if one.key == main][:BASES]
-    kept = {one: figures.seen(label, "kept") for one, label in labels.items()}
-    keeps = max(kept, key=lambda one: kept[one])
-    reference = [(keeps,)] if kept[keeps] > figures.seen(own.baseline, "kept") else []
+    keeps = max(labels, key=lambda one: figures.seen(labels[one], "kept"))
+    more = figures.seen(labels[keeps], "kept") > figures.seen(own.baseline, "kept")
+    reference = [(keeps,)] if more else []
     return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others), *reference]
 
 

@@ -246,7 +246,8 @@ class _Rollout(Exchanges):
         if last is None or not last.input_tokens or told in self._totals:
             self.left_out["event token_count that repeats or has no usage"] += 1
             return
-        self._totals |= {told} - {()}
+        if told:
+            self._totals.add(told)
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
             self._count_first = not self.parts and self.assembly.calls == self._calls_before

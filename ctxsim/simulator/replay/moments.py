@@ -27,8 +27,9 @@ class Moments:
         self.sees = sees
         # Links that edit only the request, as a server does, come after those that edit the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
+        # Summaries are given in calls only, in which each link that acts sets it.
+        self._acting: Policy
         for link in self.links:
-            self._acting = link
             link.attach(sees)
             guarded(link, "start")
             _must(link, "retries", "be a whole number or None", (int, type(None)), link.retries)
