@@ -228,9 +228,10 @@ def _doubts(one: AgentAdvice) -> list[str]:
         found.append("From one session; the answer may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) for each in one.open if each.settings)
-        often = f"the answer in {percent(one.wins)} % of resamples of these sessions"
-        unsettled = f"Not settled: {often}{f'; {rivals} may be as good' if rivals else ''}."
-        found.append(f"{unsettled if one.wins < SETTLED else f'This stays {often}.'} {ranges_of(one.ahead)}")
+        often = f"{percent(one.wins)} % of resamples of these sessions"
+        unsettled = f"Not settled: chosen in only {often}{f'; {rivals} may be as good' if rivals else ''}."
+        stays = f"This stays the answer in {often}."
+        found.append(f"{unsettled if one.wins < SETTLED else stays} {ranges_of(one.ahead)}")
     return [line for line in (*found, weak(one.off_recorded), *one.caveats) if line]
 
 

@@ -113,9 +113,9 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"In other recordings, of the identifiers that compactions lost and later calls used, the same call had "
-            f"fetched {PRIOR[0]:.0%} again, and any result had shown {PRIOR[1]:.0%}. Your own shares need "
-            f"{FEWEST} compactions whose history and summary can be read; here are {len(known)}."
+            f"In other recordings, of identifiers that compactions lost and later calls used, {PRIOR[0]:.0%} had first "
+            f"been fetched again by the same call, {PRIOR[1]:.0%} shown again by some result. Measuring yours needs "
+            f"{FEWEST} compactions with readable history and summary; you have {len(known)}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}

@@ -58,9 +58,10 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     """The sheet with notes on what its figures are based on."""
     transcripts = pooled.transcripts
     title = f"{run.info.title} ({many(transcripts, 'transcript(s)')})"
-    unpriced = pooled.by_dollars and pooled.priced < transcripts
-    some = f" (USD: the {pooled.priced:,} with known prices)" if unpriced else ""
-    scope = f"USD and tokens are totals over all transcripts{some}, kept is a mean"
+    scope = "USD and tokens are totals over all transcripts"
+    if pooled.by_dollars and pooled.priced < transcripts:
+        scope = f"Tokens are totals over all transcripts, USD over the {pooled.priced:,} with known prices"
+    scope += "; kept is a mean"
     intervals = f"; ranges: {pooled.ranges}" if pooled.ranges else ""
     if pooled.sample is not None:
         title = f"{run.info.title} ({transcripts:,} of {pooled.sample.transcripts:,} transcripts, sampled)"

@@ -123,7 +123,7 @@ the installed agent.
 It compacted at 150,000 tokens, not at 167,000.
 
 From 3 transcripts, 2 with known prices.
-Not settled: the answer in 60 % of resamples of these sessions;
+Not settled: chosen in only 60 % of resamples of these sessions;
 bashOutputMaxChars = 10000 may be as good. With 90 % probability, a range
 contains the next 10 sessions' figure.
 Weak: keep-all is -6 % off what was recorded, so all figures may be off.
@@ -229,7 +229,7 @@ SHORT = [
         ({"prediction": msgspec.structs.replace(MONTH, since=None, saves=None, by_priors=True)},
          ["Next 30 days: 5.00 to 10.00 USD instead of 10.00 to 20.00 (ranges from other", "projects).", *SHORT]),
         ({"wins": 0.599, "ahead": 10},
-         [*SHORT, "", "Not settled: the answer in 60 % of resamples of these sessions. With 90 %",
+         [*SHORT, "", "Not settled: chosen in only 60 % of resamples of these sessions. With 90 %",
           "probability, a range contains the next 10 sessions' figure."]),
         # How sure it is is told of several sessions alone, and of several all the same.
         ({"sessions": 1, "transcripts": 1, "wins": 1.0, "ahead": 5, "share": None, "now": figures(kept=None),

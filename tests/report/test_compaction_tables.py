@@ -129,9 +129,9 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
         "any later result shows it       100% (74%..100%)   0% (0%..26%) +100% (+100%..+100%)",
     ]
     assert list(again_lines([*rows[:9], row("unreadable", lost_used=None)])) == [
-        "In other recordings, of the identifiers that compactions lost and later calls used, the same call had fetched "
-        "20% again, and any result had shown 85%. Your own shares need 10 compactions whose history and summary can be "
-        "read; here are 9."
+        "In other recordings, of identifiers that compactions lost and later calls used, 20% had first been fetched "
+        "again by the same call, 85% shown again by some result. Measuring yours needs 10 compactions with readable "
+        "history and summary; you have 9."
     ]
 
 

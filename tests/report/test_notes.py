@@ -56,12 +56,11 @@ BASIS = "2 of 20 calls, in 2 of 2 transcripts, used something from an older resu
 @pytest.mark.parametrize(
     ("given", "title", "note"),
     [
-        ({}, "A title (2 transcripts)", "USD and tokens are totals over all transcripts, kept is a mean."),
+        ({}, "A title (2 transcripts)", "USD and tokens are totals over all transcripts; kept is a mean."),
         ({"priced": 1, "ranges": "95 %"}, "A title (2 transcripts)",
-         "USD and tokens are totals over all transcripts (USD: the 1 with known prices), kept is a mean; ranges: "
-         "95 %."),
+         "Tokens are totals over all transcripts, USD over the 1 with known prices; kept is a mean; ranges: 95 %."),
         ({"priced": 1, "by_dollars": False, "transcripts": 1}, "A title (1 transcript)",
-         "USD and tokens are totals over all transcripts, kept is a mean."),
+         "USD and tokens are totals over all transcripts; kept is a mean."),
         ({"priced": 1, "transcripts": 1_000, "sample": SimpleNamespace(transcripts=5_000), "ranges": "x"},
          "A title (1,000 of 5,000 transcripts, sampled)",
          "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder; ranges: 95 %, "

@@ -277,5 +277,5 @@ def test_requests_in_an_archive_are_refused_rather_than_taken_for_runs(tmp_path:
     (file,) = folder.iterdir()
     with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
         archive.write(file, file.name)
-    with pytest.raises(InputError, match="is one request of a run, which is a folder of them: unpack the archive"):
+    with pytest.raises(InputError, match="is one request of a run: unpack the archive and give the whole folder"):
         list(read(str(tmp_path / "run.zip")))
