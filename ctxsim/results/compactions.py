@@ -74,7 +74,7 @@ class CompactionRow(OfTranscript, frozen=True):
     control_needed_strict: Annotated[float | None, MeanFound, "needed_strict_soon at those, mean"]
     control_needed_carried: Annotated[float | None, MeanFound, "needed_carried of ten calls at those, mean"]
     tokens_rewritten: Annotated[int | None, ModelledTokens, "input of the next request that wasn't read from a cache"]
-    cost_summary_usd: Annotated[float | None, Dollars, "the request before it read once more, and the summary written"]
+    cost_summary_usd: Annotated[float | None, Dollars, "the request before it sent once more, and the summary written"]
     cost_cache_usd: Annotated[float | None, Dollars, "what writing tokens_rewritten costs beyond reading them"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls after which it has paid for itself"]
     lost_used: Annotated[int | None, Found, "identifiers of results that it lost and calls after it used"] = None

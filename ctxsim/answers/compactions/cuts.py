@@ -15,6 +15,7 @@ from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import rate_at
+from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Compaction, Item, Transcript
 
 CONTROLS = 10
@@ -50,6 +51,13 @@ class Cut(msgspec.Struct, frozen=True):
     def first(self) -> int:
         """The number, from 1, of the first call that was sent without the history before."""
         return self.compaction.call
+
+    @property
+    def cold(self) -> bool:
+        """Whether the request for the summary came after the cache's lifetime; False if a time isn't known."""
+        last_s, now_s = self.transcript.calls[self.first - 2].time_s, self.compaction.time_s
+        lives_s = load_vendor(self.provider.cache).cache.lifetime(self.provider.model, self.provider.long_cache)
+        return last_s is not None and now_s is not None and now_s - last_s > lives_s > 0
 
     @property
     def summary(self) -> str:
@@ -117,21 +125,28 @@ def controls(session: Session, cut: Cut) -> list[Control]:
 
 
 def cost(
-    provider: Provider, before: int | None, after: int | None, summary: int | None, rewritten: int | None, agent: str
+    provider: Provider,
+    before: int | None,
+    after: int | None,
+    summary: int | None,
+    rewritten: int | None,
+    agent: str,
+    cold: bool = False,
 ) -> dict[str, Any]:
     """Return columns with the modelled dollars of a compaction of a request from `before` to `after` tokens, and with
     the calls until savings have paid for them; None in each without prices or one of these sizes.
 
     The summary request has `before` tokens, read from the cache if the policy `agent` sends it with the conversation's
-    head, and outputs `summary` tokens. The next request writes `rewritten` tokens that it would have read. Each later
-    call saves reading what was removed. The same rule as `measure.columns.payback_calls`.
+    head, and outputs `summary` tokens. The next request writes `rewritten` tokens that it would have read. Nothing
+    could be read if the cache was `cold`. Each later call saves reading what was removed. The same rule as
+    `measure.columns.payback_calls`.
     """
     if provider.prices is None or not (before and after and summary):
         return dict.fromkeys(("cost_summary_usd", "cost_cache_usd", "payback_calls"))
     read, write = provider.read_and_write_usd(before)
-    sent = read if continues(agent) else rate_at(provider.prices.input, before) / 1e6
+    sent = read if continues(agent) and not cold else rate_at(provider.prices.input, before) / 1e6
     asked = before * sent + summary * rate_at(provider.prices.output, before) / 1e6
-    broken = (rewritten or 0) * (write - read)
+    broken = 0.0 if cold else (rewritten or 0) * (write - read)
     saved = (before - after) * read
     return {
         "cost_summary_usd": round(asked, 6), "cost_cache_usd": round(broken, 6),

@@ -103,7 +103,7 @@ class _Compaction:
             reread_calls=len(again), reread_exact=sum(one.exact for one in again),
             reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
             reread_usd=asked_again_usd(cut.provider, after or 0, again),
-            **cost(cut.provider, before, after, summary, rewritten, agent_of(transcript.format)),
+            **cost(cut.provider, before, after, summary, rewritten, agent_of(transcript.format), cut.cold),
             **self.later.counts(self.held), **self.soon.counts(self.held, ("strict", "loose"), "_soon"),
             **self._control(), **self._came_again(),
         )  # fmt: skip

@@ -278,6 +278,22 @@ def test_a_policy_is_fitted_to_what_is_allowed(name: str) -> None:
     assert left(0)[0] == (1 if name in ("max-messages", "summary") else 0)
 
 
+@pytest.mark.parametrize(
+    ("last_s", "asked_s", "cache", "cold"),
+    [
+        (0, 300, "anthropic", False), (0, 301, "anthropic", True),
+        (0, 301, "none", False), (None, 301, "anthropic", False),
+    ],
+)  # fmt: skip
+def test_a_cache_is_cold_after_its_five_minutes(last_s: int | None, asked_s: int, cache: str, cold: bool) -> None:
+    (cut,) = session_of(session()).cuts()
+    calls = [msgspec.structs.replace(call, time_s=last_s) for call in cut.transcript.calls]
+    asked = msgspec.structs.replace(cut.compaction, time_s=asked_s)
+    of = msgspec.structs.replace(cut.transcript, calls=tuple(calls))
+    timed = msgspec.structs.replace(cut, transcript=of, compaction=asked, provider=Provider(cache=cache))
+    assert timed.cold is cold
+
+
 def test_what_it_pays_at_its_limits() -> None:
     prices = Prices(input=2.0, output=8.0, cache_write=2.5, cache_read=0.2)
     provider = Provider(cache="anthropic", prices=prices)
@@ -287,6 +303,9 @@ def test_what_it_pays_at_its_limits() -> None:
     # 1,000 sent at 2, where the request has another head, or nobody knows.
     for agent in ("pi", "codex", ""):
         assert cost(provider, 1_000, 600, 100, 500, agent)["cost_summary_usd"] == 0.0028
+    # And after the cache's life, where the next request would have read nothing without it too.
+    cold = cost(provider, 1_000, 600, 100, 500, "claude-code", cold=True)
+    assert [*cold.values()] == [0.0028, 0.0, round(0.0028 / 8e-5, 2)]
     for sizes in ((None, 600, 100), (1_000, None, 100), (1_000, 600, None)):
         assert set(cost(provider, *sizes, 0, "claude-code").values()) == {None}
     # Two calls of 10 and 20 tokens as output, their results of 100 and 200 as written.
