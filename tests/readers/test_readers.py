@@ -205,6 +205,15 @@ def test_jsonl_with_glued_objects_and_strange_separators(tmp_path: Path) -> None
     assert transcript.items[2].text == tail[0]["content"]
 
 
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_a_log_that_windows_powershell_redirected_is_read(tmp_path: Path, code: str) -> None:
+    path, again = tmp_path / "m.jsonl", tmp_path / "utf-16.jsonl"
+    words = [{"role": "user", "content": f"{'ü漢😀' * 50_000}{n}\u2028"} for n in range(4)]
+    path.write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in (*words, OPENAI[1])), "utf-8")
+    again.write_bytes(f"\ufeff{path.read_text('utf-8')}\r\n".encode(code))
+    assert only(again).items == only(path).items
+
+
 @settings(deadline=None)
 @given(
     st.lists(

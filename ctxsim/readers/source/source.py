@@ -1,5 +1,6 @@
 """Where transcripts are read from: a file, compressed or not, a member of an archive, a folder, or standard input."""
 
+import codecs
 import gzip
 import io
 import zipfile
@@ -68,7 +69,10 @@ class Source:
         self.name = "?".join(self.name.encode("utf-8", "replace").decode("utf-8").splitlines())
 
     def open(self) -> BinaryIO:
-        """Return the decompressed bytes as a stream. Raises InputError if the source can't or must not be opened."""
+        """Return the decompressed bytes as a stream, UTF-16 as UTF-8.
+
+        Raises InputError if the source can't or must not be opened.
+        """
         if self.refused is not None:
             raise self.refused
         try:
@@ -80,6 +84,8 @@ class Source:
             if start == ZSTANDARD or start[1:] == SKIPPABLE:
                 self._check(kept, _zstandard(kept))
                 return io.BufferedReader(_zstandard(kept))
+            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return io.BufferedReader(_FromUTF16(_stream(kept)), DECOMPRESSED_AT_ONCE)
             return _stream(kept)
         except OSError as error:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
@@ -197,6 +203,30 @@ class _Decompressed(gzip.GzipFile):
 
     def readinto(self, buffer: Any) -> int:
         return self.readinto1(buffer)
+
+
+class _FromUTF16(io.RawIOBase):
+    """UTF-16 text, as Windows PowerShell 5 redirects a command's output to a file, as the bytes of UTF-8."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        # Two bytes become at most three; four, after up to three that were left over, at most four.
+        data = b""
+        while not data and (piece := self._stream.read(max(1, len(buffer) // 2 - 4))):
+            data = self._decoder.decode(piece).encode()
+        data = data or self._decoder.decode(b"", final=True).encode()
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _once(lines: Iterator[tuple[int, bytes]], notes: list[str]) -> Iterator[tuple[int, bytes]]:
