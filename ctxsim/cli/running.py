@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def run_all(
             output.tell_recorded(made, said["across"])
         if said["sample"] and not made.info.sample:
             note(f"--sample {said['sample']:,}: there are {made.transcripts:,} transcripts, all of them ran", err=True)
-        with stage("answer and table"):
+        # Where `| head` has read enough, the pictures are drawn all the same.
+        with stage("answer and table"), suppress(BrokenPipeError):
             show_run(command, made, table, goal, form, columns)
         with stage("pictures"):
             # Imported only now, so that the answer is on the screen first.

@@ -65,6 +65,15 @@ def ran(make: Any, command: str = "bench", paths: Any = (), scenarios: Any = (),
 EACH = ["keys", "fits", "recorders", "providers", "recorded", ("bench", "table", "dollars", "table", None)]
 
 
+def test_pictures_are_drawn_for_a_reader_of_the_first_lines(heard: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*given: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(running, "show_run", closed)
+    assert ran(made(heard), paths=["logs"]) == 0
+    assert ("drawn", "bench", "dollars") in heard
+
+
 def test_scenarios_run_first_and_recordings_together(heard: list[Any]) -> None:
     scenarios = ["one-prompt", "defects/task-lost", "at/own.toml"]
     assert ran(made(heard), paths=["logs/one-prompt.json", "b"], scenarios=scenarios) == 0
