@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -99,7 +99,9 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `cache_write_long_tokens` are those of `cache_write_tokens` that were written for the longer of a vendor's two cache
     lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars. `output_begun_tokens` is the
-    output so far of a response that the log shows unfinished; the total output isn't known.
+    output so far of a response that the log shows unfinished; the total output isn't known. `served` is how the request
+    was served: the vendor's words between spaces, such as fast, flex, batch or us; '' for the standard way.
+    `web_searches` are those that the provider made for the response, and bills one by one.
     """
 
     input_tokens: int
@@ -110,6 +112,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     cost_usd: float | None = None
     cache_write_long_tokens: int | None = None
     output_begun_tokens: int | None = None
+    served: str = ""
+    web_searches: int | None = None
 
     @property
     def total_tokens(self) -> int:
@@ -117,11 +121,12 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return self.input_tokens + (self.output_tokens or 0)
 
     def reported(self, factor: float) -> Usage:
-        """Return the counts times `factor`, rounded down, without `cost_usd`; this usage itself if the factor is 1."""
+        """Return the tokens times `factor`, rounded down, without the rest; this usage itself if the factor is 1."""
         if factor == 1:
             return self
-        given = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "cost_usd")
-        return Usage(**{name: int(count * factor) for name, count in given if count is not None})
+        given = ((name, getattr(self, name)) for name in self.__struct_fields__ if name.endswith("_tokens"))
+        tokens: dict[str, Any] = {name: int(count * factor) for name, count in given if count is not None}
+        return Usage(**tokens)
 
     def costing(self, usd: float | None) -> Usage:
         """Return this usage with the dollars that the log states for the call."""
@@ -146,6 +151,11 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The most tokens that the provider's cache could read at this call, under any policy, if recorded reads contradict
     the vendor's rules: fewer, 0 for nothing, or some that should have expired. None: the rules decide.
     """
+
+    @property
+    def served(self) -> str:
+        """How the request was served, as its usage states it; '' for the standard way, or without usage."""
+        return self.usage.served if self.usage else ""
 
 
 class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -120,7 +120,7 @@ class Session:
         llm = self._llm_for(asked)
         if api == "messages":
             llm.request.marks = messages.marks_of(body, HEAD - 1 + len(asked.items))
-            llm.turn_to("")
+            llm.turn_to(None)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
         # Agents that have tools offer them in every request of the conversation.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"

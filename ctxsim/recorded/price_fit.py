@@ -24,11 +24,12 @@ ENOUGH_CALLS = 6
 
 
 def charged(transcript: Transcript) -> list[Usage]:
-    """Return the recorded usage of the calls to the transcript's model whose cost the log states, and what of them was
-    read from a cache.
+    """Return the recorded usage of the calls to the transcript's model, served as its first, whose cost the log states,
+    and what of them was read from a cache. Those with searches are left out: not all of their cost is of tokens.
     """
-    own = ("", transcript.model)
-    usages = (call.usage for call in transcript.calls if call.usage is not None and call.model in own)
+    first = next((call.served for call in transcript.calls if call.model), "")
+    own = [call for call in transcript.calls if call.model in ("", transcript.model) and call.served == first]
+    usages = (call.usage for call in own if call.usage is not None and not call.usage.web_searches)
     return [usage for usage in usages if usage.cost_usd and usage.cache_read_tokens is not None]
 
 
@@ -46,7 +47,7 @@ def cost_beside(transcript: Transcript) -> float:
     found = 0.0
     for call in (one for one in transcript.beside if one.end == one.start):
         on = None if call.time_s is None else datetime.fromtimestamp(call.time_s, UTC).date()
-        model = find_model(call.model, on, recorded=True)
+        model = find_model(call.model, on, recorded=True, served=call.served)
         if call.usage and call.usage.cost_usd is not None:
             found += call.usage.cost_usd
         elif call.usage and model and model.prices:

@@ -1,6 +1,7 @@
 """Recorded numbers: usage and cost as `Usage`. Impossible ones are noted, and count as not recorded."""
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ _RANGES: Mapping[type, Mapping[str, tuple[str, int, float]]] = {
     Usage: {
         name: (name, 0, MOST_TOKENS)
         for name in ("output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens",
-                     "reasoning_tokens", "output_begun_tokens")
+                     "reasoning_tokens", "output_begun_tokens", "web_searches")
     } | {"cost_usd": ("cost_usd", 0, MOST_USD)},
     Call: {"time_s": ("time", 0, LATEST_S), "window": ("window", 1, MOST_TOKENS)},
     Compaction: {
@@ -126,6 +127,23 @@ def of_prompt(
     return Usage(prompt + cached if 0 <= prompt < cached else prompt, output, read, written, reasoning, dollars(cost))
 
 
+_STANDARD = (
+    "auto", "default", "standard", "global", "not_available", "unspecified", "on_demand", "traffic_type_unspecified",
+)  # fmt: skip
+"""What the APIs of Anthropic, OpenAI and Google say of a request that was served in the standard way."""
+
+
+def as_served(usage: Usage, *stated: Any, searches: Any = None) -> Usage:
+    """Return usage with how the request was served too, by what its response `stated` (a tier, a speed, where it ran),
+    and with its web searches. What isn't one word says nothing.
+    """
+    words = (word.lower().removeprefix("on_demand_") for word in stated if isinstance(word, str))
+    named = (word for word in words if re.fullmatch(r"[a-z][a-z0-9_-]{0,29}", word) and word not in _STANDARD)
+    served = " ".join(dict.fromkeys([*usage.served.split(), *named]))
+    counted = searches if isinstance(searches, int) and searches else usage.web_searches
+    return msgspec.structs.replace(usage, served=served, web_searches=counted)
+
+
 def dollars(value: Any) -> float | None:
     """Return a recorded cost in dollars; None for no number, and for 0 or less: agents write 0 for unknown prices.
 
@@ -147,7 +165,7 @@ def with_thoughts(prompt: int, candidates: Count, cached: Count, thoughts: Count
 
 def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
     """Return the sum of usage by name. A count that no usage of a name states stays None, and dollars that not all of
-    them state.
+    them state. How they were served is left out.
     """
     by_name: dict[str, list[Usage]] = defaultdict(list)
     for name, usage in usages:
@@ -156,8 +174,7 @@ def summed(usages: Iterable[tuple[str, Usage]]) -> dict[str, Usage]:
 
 
 def _sum(usages: Sequence[Usage]) -> Usage:
-    rows = zip(*map(msgspec.structs.astuple, usages), strict=True)
-    known = ([count for count in row if count is not None] for row in rows)
-    sums: Iterable[Any] = (sum(counts) if counts else None for counts in known)
-    whole = Usage(*sums)
+    names = [name for name in Usage.__struct_fields__ if name != "served"]
+    stated = {name: [count for one in usages if (count := getattr(one, name)) is not None] for name in names}
+    whole = Usage(**{name: sum(counts) for name, counts in stated.items() if counts})
     return whole if all(usage.cost_usd is not None for usage in usages) else whole.costing(None)

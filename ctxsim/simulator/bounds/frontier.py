@@ -114,7 +114,7 @@ def least_usd(ledger: Ledger) -> Callable[[int, int], float]:
     warm: dict[int, int] = {}
     met = set[str]()
     for leg in ledger.legs:
-        model = ledger.provider.of(leg.call.model).model
+        model = ledger.provider.of(leg.call).model
         if leg.call.held and (leg.begins_turn or model not in met):
             warm[leg.number] = leg.call.held
         met.add(model)

@@ -61,7 +61,7 @@ def cache_prices(ledger: Ledger) -> KeepOrBreak:
     sizes = [counter.item(item) if stays or item.kind != "reasoning" else 0 for item in transcript.items]
     before = np.concatenate(([0.0], np.cumsum(sizes, dtype=float)))
     called = zip(calls, kept, strict=True)
-    rates = [(0.0, 0.0), *(provider.of(call.model).read_and_write_usd(step.split.total) for call, step in called)]
+    rates = [(0.0, 0.0), *(provider.of(call).read_and_write_usd(step.split.total) for call, step in called)]
     readable = [0.0, *before[[step.unread for step in kept]].tolist()]
     sent = [0.0, 0.0, *before[[call.start for call in calls]].tolist()]
     cold = [readable[number] * 2 <= sent[number] for number in range(len(rates))]

@@ -14,7 +14,7 @@ from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.prices import Cost, Split, cost_of, expected_loss
 from ctxsim.simulator.provider.rules import Bucket, Provider, RateLimit, SummaryMode, vendors_limit
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.transcript import Head, Item
+from ctxsim.transcript import Call, Head, Item
 
 PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt, which no item of a view has."""
@@ -93,7 +93,7 @@ class Kernel:
         """By model: no model reads what another model wrote."""
         self._last_model = ""
         """The model of the request billed last."""
-        self.turn_to("")
+        self.turn_to(None)
         self._held = 0
         self._billed_s = self._delay_s = 0.0
         # Each call sets these as it begins.
@@ -104,9 +104,11 @@ class Kernel:
         self._revived: bool
         """Whether recorded reads show that the cache held in this call entries that should have expired."""
 
-    def turn_to(self, model: str) -> None:
-        """Use the prices and cache of a model, by its name in the log, and the lifetime that the newest mark says."""
-        provider = self.provider.of(model)
+    def turn_to(self, call: Call | None) -> None:
+        """Use the prices and cache that hold for a call, None for one that the provider's own hold for, and the
+        lifetime that the newest mark says.
+        """
+        provider = self.provider.of(call) if call else self.provider
         self._model, self._prices = provider.model, provider.prices
         self._long = provider.long_cache or any([*(self.request.marks or {}).values()][-1:])
         if self._model not in self._caches:
@@ -117,7 +119,7 @@ class Kernel:
     def begin(self, leg: Leg) -> None:
         """Begin a call, before a policy edits it: move the clock to its scheduled start plus all waiting so far."""
         if self.provider.others:
-            self.turn_to(leg.call.model)
+            self.turn_to(leg.call)
         self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
         self._readable, self._revived = leg.call.held, False
         self._begins_turn = leg.begins_turn

@@ -178,7 +178,7 @@ def payback_calls(of: Columns, transcript: Transcript, provider: Provider) -> fl
     for at, (compactions, removed) in enumerate(zip(of["compactions"], of["tokens_removed"], strict=True)):
         if not compactions or removed <= 0:
             continue
-        read, write = provider.of(transcript.calls[at].model).read_and_write_usd(of["tokens_sent"][at])
+        read, write = provider.of(transcript.calls[at]).read_and_write_usd(of["tokens_sent"][at])
         if not read:
             continue
         rewritten = rewritten_at[at] or rewritten_at[at + 1]
@@ -206,7 +206,7 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
         if loss is None:
             continue
         measured = True
-        read, write = provider.of(this.model).read_and_write_usd(of["tokens_sent"][number])
+        read, write = provider.of(this).read_and_write_usd(of["tokens_sent"][number])
         billed = of["tokens_missed"][number]
         readable = of["tokens_cache_read"][number] + billed
         low += (readable * loss.low - billed) * (write - read)

@@ -6,12 +6,9 @@ genai-prices gives a model's prices on a day, by hour of the day, and all that i
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date, time
-from decimal import Decimal
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from importlib.metadata import version
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +17,16 @@ import msgspec
 from ctxsim.counting.tokenizers import MARK, REGIONS, bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
-from ctxsim.simulator.provider.prices import Hours, Prices, Rate
+from ctxsim.simulator.provider.listed import as_served, began, every_price, from_list, search_usd
+from ctxsim.simulator.provider.prices import Prices, Usd
 from ctxsim.simulator.provider.vendor import Positive, load_vendor, vendor_of
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model, or a `[[model]]` of an override file, whose `id` may hold * and ?, and several patterns with commas.
 
-    '' and None mean that a value is unknown. `effective` is the first day on which the entry holds.
+    '' and None mean that a value is unknown. `effective` is the first day on which the entry holds. `web_search` is USD
+    for 1,000 searches of the provider. An id `NAME-WORD` is of requests to NAME that are served so, as in `NAME-fast`.
     """
 
     id: str
@@ -36,6 +35,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: Prices | None = None
     effective: date | None = None
     source: str = ""
+    web_search: Usd | None = None
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,8 +75,23 @@ def _fitting(entries: tuple[Model, ...], model: str) -> list[Model]:
 
 def _matching(entries: tuple[Model, ...], model: str, on: date) -> Model | None:
     """The entry in force on a day: of those that fit, the one that came into force last."""
-    begun = [entry for entry in _fitting(entries, model) if _began(entry.effective, on)]
+    begun = [entry for entry in _fitting(entries, model) if began(entry.effective, on)]
     return max(begun, key=lambda entry: entry.effective or date.min, default=None)
+
+
+def _in_force(entries: tuple[Model, ...], model: str, on: date, words: Sequence[str]) -> Model | None:
+    """The entry in force for requests served as the words say, else the model's own, with the words that it lacks."""
+    for word in words:
+        named = tuple(entry for entry in entries if f"-{word}" in entry.id.lower())
+        if found := _matching(named, f"{bare(model)}-{word}", on):
+            return _lacking(found, [other for other in words if other != word])
+    found = _matching(entries, model, on)
+    return found and _lacking(found, words)
+
+
+def _lacking(entry: Model, words: Sequence[str]) -> Model:
+    prices = entry.prices and msgspec.structs.replace(entry.prices, unpriced=" ".join(words))
+    return msgspec.structs.replace(entry, prices=prices)
 
 
 def _snapshot() -> Any:
@@ -100,7 +115,8 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     profile = full.rpartition("/")[2]
     regional = profile.startswith(REGIONS)
     maker = load_vendor(vendor_of(name)).listed_as
-    made = _sold(maker, name) + _sold(maker, name.replace(".", "-"))
+    same = dict.fromkeys(one.replace(".", dot) for one in (name, name.removesuffix("-fast")) for dot in (".", "-"))
+    made = [entry for one in same for entry in _sold(maker, one)]
     with suppress(LookupError):
         made.append(snapshot.find_provider_model(name, None, None, None)[1])
     sold, hosted = _sold("aws", profile if regional else "") + _sold("openrouter", full), _sold(host, rest)
@@ -123,13 +139,14 @@ def _sold(seller: str, name: str) -> list[Any]:
     return [entry for entry in found if entry is not None]
 
 
-def _listed(model: str, on: date) -> Model | None:
+def _listed(model: str, on: date, words: Sequence[str]) -> Model | None:
     """A model by the first of its entries, with the first known window, and the first price of those that are paid."""
-    entries, paid = ([_from_listed(entry, on) for entry in each] for each in _entries_of(model))
+    fast = ["fast"] * ("-fast" in bare(model))
+    entries, paid = ([_from_listed(entry, on, [*words, *fast]) for entry in each] for each in _entries_of(model))
     window = next((entry.window for entry in entries if entry.window), None)
-    # The ordinary model's price, which the list gives for some fast modes, isn't theirs.
-    fast = "-fast" in bare(model)
-    prices = next((entry.prices for entry in paid if entry.prices and (not fast or "fast" in entry.id.lower())), None)
+    # The standard price of a model isn't that of a model of its own.
+    known = (entry.prices for entry in paid if entry.prices)
+    prices = next((one for one in known if not (fast and "fast" in one.unpriced.split())), None)
     # A seller's entry may lack classes of cached tokens: they cost what the maker takes if input and output do.
     for other in [entry.prices for entry in entries if entry.prices]:
         if prices is None or (other.input, other.output) != (prices.input, prices.output):
@@ -139,11 +156,16 @@ def _listed(model: str, on: date) -> Model | None:
         if prices.cache_write_long is None:
             prices = msgspec.structs.replace(prices, cache_write_long=other.cache_write_long)
     since = prices.effective if prices else None
-    return msgspec.structs.replace(entries[0], window=window, prices=prices, effective=since) if entries else None
+    search = next((entry.web_search for entry in paid if entry.web_search is not None), None)
+    more = {"window": window, "prices": prices, "effective": since, "web_search": search}
+    return msgspec.structs.replace(entries[0], **more) if entries else None
 
 
-def _from_listed(model: Any, on: date) -> Model:
+def _from_listed(model: Any, on: date, words: Sequence[str] = ()) -> Model:
+    """An entry of the list on a day, with its prices for requests that are served as the words say."""
     prices = from_list(model.prices, on)
+    if prices and words:
+        prices = as_served(model, prices, on, words)
     vendor = vendor_of(model.id)
     if vendor == "openai" and prices and prices.cache_write:
         vendor = "openai-paid-writes"
@@ -151,7 +173,7 @@ def _from_listed(model: Any, on: date) -> Model:
     if prices and since and since <= on:
         hours = tuple(msgspec.structs.replace(one, weekdays=True) for one in prices.hours)
         prices = msgspec.structs.replace(prices, hours=hours)
-    return Model(model.id, vendor, model.context_window, prices)
+    return Model(model.id, vendor, model.context_window, prices, web_search=search_usd(model.prices, on))
 
 
 def find_model(
@@ -160,20 +182,24 @@ def find_model(
     overrides: tuple[Model, ...] = (),
     recorded: bool = False,
     today: date | None = None,
+    served: str = "",
 ) -> Model | None:
     """Return what is known of a model on a day, or None.
 
     Without a day it is the day of the run, `today` or else this day, which the prices then name.
     Recorded names are understood: the prefix of a router or a region is removed. A `recorded` name is of a model that
     existed: if it is in no list, it gets the rules of the vendor that its name shows. Of the price list and our own
-    additions, the entry that came into force last holds.
+    additions, the entry that came into force last holds. The prices are those of requests `served` so (see `Usage`), as
+    far as an entry has them; the vendor's factors are on top, and `Prices.unpriced` is the rest.
     """
     name = bare(model)
     if not name:
         return None
     day = on or today or date.today()
-    listed = _listed(model, day)
-    own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
+    # The name may say it: us.anthropic.NAME, NAME-fast.
+    words = [one for one in served.split() if f".{one}." not in f".{model.lower()}" and not name.endswith(f"-{one}")]
+    listed = _listed(model, day, words)
+    own, added = (_in_force(entries, model, day, words) for entries in (overrides, _additions()))
     vendor = vendor_of(name)
     # An addition without a date only fills gaps.
     by_date = sorted(filter(None, (listed, added)), key=lambda entry: entry.effective or date.min, reverse=True)
@@ -181,14 +207,29 @@ def find_model(
     if not chosen and not (recorded and vendor != "none"):
         return None
     vendors = [own.vendor if own else "", *(entry.vendor for entry in chosen if entry.vendor != "none"), vendor]
-    paid = next((entry for entry in chosen if entry.prices), Model(""))
+    # An entry with the price of how they are served goes before one with the standard price.
+    priced = sorted((len(entry.prices.unpriced.split()), n) for n, entry in enumerate(chosen) if entry.prices)
+    paid = chosen[priced[0][1]] if priced else Model("")
     # A user's own entry without a date holds on every day.
     by_day = on is None and (paid is not own or paid.effective is not None)
+    prices, maker = _dated(paid, day if by_day else None), next(filter(None, vendors))
     return Model(
         id=listed.id if listed else name,
-        vendor=next(filter(None, vendors)),
+        vendor=maker,
         window=next((entry.window for entry in chosen if entry.window), None),
-        prices=_dated(paid, day if by_day else None),
+        prices=prices and _in_region(prices, load_vendor(maker).served.us),
+        web_search=next((entry.web_search for entry in chosen if entry.web_search is not None), None),
+    )
+
+
+def _in_region(prices: Prices, factor: float) -> Prices:
+    """Prices times what the vendor takes for inference in the United States only, if that is what they lack."""
+    words = prices.unpriced.split()
+    if factor == 1 or "us" not in words:
+        return prices
+    unpriced = " ".join(word for word in words if word != "us")
+    return msgspec.structs.replace(
+        prices.times(factor), source=f"{prices.source}, us {factor:g} times", unpriced=unpriced
     )
 
 
@@ -206,7 +247,7 @@ def candidates(model: str, overrides: tuple[Model, ...] = ()) -> list[Prices]:
         if one is not None:
             listed.append((provider.id != maker, provider.id, one))
     for other, host, one in sorted(listed, key=lambda entry: entry[:2]):
-        found += _every_price(one.prices, host if other else "")
+        found += every_price(one.prices, host if other else "")
     return list(dict.fromkeys(prices for prices in found if prices is not None))
 
 
@@ -232,69 +273,3 @@ def all_models() -> Iterator[tuple[str, Model]]:
     for provider in _snapshot().providers:
         for model in provider.models:
             yield provider.id, _from_listed(model, date.today())
-
-
-def from_list(prices: Any, on: date) -> Prices | None:
-    """Return a model's prices on a day, or None without one for input and output.
-
-    `effective` is the day from which they held, None if the list doesn't say. `hours` are the times of the day, UTC,
-    with other prices, last listed first: in genai-prices the last entry that fits decides, in `Prices` the first.
-    """
-    entries = _entries(prices)
-    # Hours belong to the dated entry before them: an hour listed before a change of price ended with it.
-    dated = max((n for n, (since, hours, _) in enumerate(entries) if hours is None and _began(since, on)), default=0)
-    since, _, base = entries[dated]
-    if base is None:
-        return None
-    among = takewhile(lambda entry: entry[1] is not None, entries[dated + 1 :])
-    timed = [Hours(*hours, made) for later, hours, made in among if hours and made and _began(later, on)]
-    return msgspec.structs.replace(base, source=_list(), effective=since, hours=tuple(reversed(timed)))
-
-
-def _every_price(prices: Any, host: str = "") -> list[Prices]:
-    """Return each price that a model is listed at, in the list's order; `host`: the seller, if not the maker."""
-    source = f"{_list()}{f', {host}' if host else ''}"
-    found: list[Prices] = []
-    began: date | None = None
-    for since, hours, made in _entries(prices):
-        began = since if hours is None else began
-        if made:
-            when = f", {hours[0]:%H:%M} to {hours[1]:%H:%M} UTC" if hours else ""
-            found.append(msgspec.structs.replace(made, source=source + when, effective=began))
-    return found
-
-
-@cache
-def _list() -> str:
-    return f"genai-prices {version('genai-prices')}"
-
-
-def _entries(prices: Any) -> list[tuple[date | None, tuple[time, time] | None, Prices | None]]:
-    """Each listed price with its first day and its hours of the day, where it has any."""
-    listed = prices if isinstance(prices, Sequence) else [prices]
-    found = []
-    for entry in listed:
-        rule = getattr(entry, "constraint", None)
-        since = getattr(rule, "start_date", None)
-        start, end = getattr(rule, "start_time", None), getattr(rule, "end_time", None)
-        hours = None if start is None or end is None else (start.replace(tzinfo=None), end.replace(tzinfo=None))
-        found.append((since, hours, _prices(getattr(entry, "prices", entry))))
-    return found
-
-
-def _began(since: date | None, on: date) -> bool:
-    return since is None or since <= on
-
-
-def _prices(found: Any) -> Prices | None:
-    classes = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
-    plain, output, read, write, long = (_rate(getattr(found, f"{name}_mtok", None)) for name in classes)
-    return None if plain is None or output is None else Prices(plain, output, read, write, long)
-
-
-def _rate(value: Any) -> Rate | None:
-    if value is None:
-        return None
-    if isinstance(value, Decimal | int | float):
-        return float(value)
-    return ((0, float(value.base)), *((int(tier.start), float(tier.price)) for tier in value.tiers))

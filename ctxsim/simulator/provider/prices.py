@@ -43,7 +43,8 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     `effective` is the day from which they hold, None if unknown. `on` is the day of the run if they were looked up for
     it, as there is no day of a recording. `hours` are the times of the day with other prices,
-    of which the first that fits holds; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
+    of which the first that fits holds; `zero_s` is when the simulated clock began, seconds since 1970 UTC. `unpriced`
+    is how requests were served (as in `Usage.served`) where no price of that is known: these are the standard ones.
     """
 
     input: Rate
@@ -56,6 +57,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     hours: tuple[Hours, ...] = ()
     zero_s: float | None = None
     on: date | None = None
+    unpriced: str = ""
 
     def at(self, now_s: float) -> Prices:
         """Return the prices at a simulated second; if `zero_s` is unknown, those outside all `hours`."""
@@ -67,12 +69,25 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         weekend = (int(days) + 3) % 7 > 4
         return next((one.prices for one in self.hours if one.hold(clock) and not (one.weekdays and weekend)), self)
 
+    def times(self, factor: float) -> Prices:
+        """Return all prices times a factor."""
+
+        def made(rate: Rate | None) -> Rate | None:
+            if isinstance(rate, tuple):
+                return tuple((start, round(price * factor, 9)) for start, price in rate)
+            return None if rate is None else round(rate * factor, 9)
+
+        names = ("input", "output", "cache_read", "cache_write", "cache_write_long")
+        hours = tuple(msgspec.structs.replace(one, prices=one.prices.times(factor)) for one in self.hours)
+        return msgspec.structs.replace(self, hours=hours, **{name: made(getattr(self, name)) for name in names})
+
     def describe(self) -> str:
         """For people: source, the day of the run if they are of that day, and the day from which they hold."""
         day = f" on {self.on}" if self.on else ""
         dated = f", since {self.effective}" if self.effective else ""
         timed = ", others by hour of the day" if self.hours else ""
-        return f"prices: {self.source or 'stated'}{day}{dated}{timed}"
+        standard = f", as no price is known of {self.unpriced}" if self.unpriced else ""
+        return f"prices: {self.source or 'stated'}{day}{dated}{timed}{standard}"
 
 
 class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

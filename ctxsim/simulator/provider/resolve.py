@@ -55,22 +55,27 @@ def _of_recorded(transcript: Transcript, entries: tuple[Model, ...], today: date
     # Prices are those of the day of the first call that has a time, and of its hours.
     began_s = next((call.time_s for call in transcript.calls if call.time_s), None)
     day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
-    names = dict.fromkeys(call.model for call in transcript.calls if call.model)
-    models = {name: model for name in names if (model := find_model(name, day, entries, True, today))}
-    if transcript.model not in models:
+    kinds = _kinds(transcript)
+    models = {kind: found for kind in kinds if (found := find_model(kind[0], day, entries, True, today, kind[1]))}
+    if not kinds or kinds[0] not in models:
         return None
-    own = models[transcript.model]
+    first, own = kinds[0], models[kinds[0]]
     prices = {
-        name: msgspec.structs.replace(model.prices, zero_s=began_s) if model.prices.hours else model.prices
-        for name, model in models.items()
+        kind: msgspec.structs.replace(model.prices, zero_s=began_s) if model.prices.hours else model.prices
+        for kind, model in models.items()
         if model.prices
     }
-    others = [(name, models[name].id) for name in prices if own.prices and models[name].id != own.id]
+    others = [kind for kind in prices if own.prices and (models[kind].id, kind[1]) != (own.id, first[1])]
     return {
         **of_model(own, transcript.model),
-        "prices": prices.get(transcript.model),
-        "others": tuple(Other(name, model, prices[name]) for name, model in others),
+        "prices": prices.get(first),
+        "others": tuple(Other(kind[0], models[kind].id, prices[kind], kind[1]) for kind in others),
     }
+
+
+def _kinds(transcript: Transcript) -> list[tuple[str, str]]:
+    """The models of the calls with how they were served, each once: their prices differ. The first is the session's."""
+    return [*dict.fromkeys((call.model, call.served) for call in transcript.calls if call.model)]
 
 
 def no_cache(transcript: Transcript) -> bool:
@@ -154,12 +159,12 @@ def _of_log(
     recorded = _of_recorded(transcript, entries, today)
     if recorded is not None:
         values, origins = recorded, [f"recorded model {transcript.model}"]
-        priced = {other.name for other in values["others"]}
-        used = [call.model for call in transcript.calls if call.model not in ("", transcript.model)]
-        if with_own := sum(model in priced for model in used):
-            origins.append(
-                f"{with_own} of {len(transcript.calls)} calls used {', '.join(sorted(priced))}, at its own prices"
-            )
+        priced = {(other.name, other.served) for other in values["others"]}
+        first = _kinds(transcript)[0]
+        used = [kind for call in transcript.calls if call.model and (kind := (call.model, call.served)) != first]
+        if with_own := sum(kind in priced for kind in used):
+            named = ", ".join(sorted(" ".join(filter(None, kind)) for kind in priced))
+            origins.append(f"{with_own} of {len(transcript.calls)} calls used {named}, at its own prices")
         if rest := len(used) - with_own:
             origins.append(f"{rest} of {len(transcript.calls)} calls used other models and are priced as this one")
     if values.get("cache", "none") != "none" and no_cache(transcript):

@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor, vendor_names, vendor_of
 
-SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
+SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "served", "overflow")
 
 
 def vendor_gaps(name: str) -> list[str]:

@@ -11,6 +11,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider.prices import Prices, Split, rate_at, rates_of
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, Resend, load_vendor
+from ctxsim.transcript import Call
 
 Misses = Literal["none", "expected"]
 """Whether cache reads are all that the rules allow, or less by the share that caches missed in recordings."""
@@ -56,12 +57,15 @@ def vendors_limit(vendor: str, reserved_output: int) -> dict[str, Any]:
     }
 
 
-class Other(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Another model that calls of a recording went to: its name in the log, its id, and its prices."""
+class Other(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Another model that calls of a recording went to, or another way in which they were `served` (see `Usage`): its
+    name in the log, its id, and its prices.
+    """
 
     name: str
     model: str
     prices: Prices
+    served: str = ""
 
 
 class ProviderFields(TypedDict, total=False):
@@ -130,9 +134,9 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
 
-    def of(self, model: str) -> Self:
-        """Return the provider with the model and prices that hold for a call to a model, as the log names it."""
-        other = next((one for one in self.others if one.name == model), None)
+    def of(self, call: Call) -> Self:
+        """Return the provider with the model and prices that hold for a call."""
+        other = next((one for one in self.others if (one.name, one.served) == (call.model, call.served)), None)
         return msgspec.structs.replace(self, model=other.model, prices=other.prices) if other else self
 
     def counter(self, known: Counter | None = None) -> Counter:

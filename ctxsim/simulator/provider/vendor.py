@@ -170,6 +170,14 @@ class ThinkingRule(_Rule, frozen=True):
         return first_fit(model, self.by_model, "none")
 
 
+class ServedRule(_Rule, frozen=True):
+    """Prices by how requests are served that no list of prices has. `us`: how many times the other prices of tokens
+    hold for inference in the United States only.
+    """
+
+    us: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 1.0
+
+
 class OverflowRule(_Rule, frozen=True):
     """The vendor's error message."""
 
@@ -192,6 +200,7 @@ class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rate: RateRule = RateRule()
     reasoning: ReasoningRule = ReasoningRule()
     thinking: ThinkingRule = ThinkingRule()
+    served: ServedRule = ServedRule()
     overflow: OverflowRule = OverflowRule()
 
 

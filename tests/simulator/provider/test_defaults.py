@@ -25,6 +25,7 @@ def test_a_vendor_without_rules() -> None:
         },
         "rate": told | {"counts_cache_reads": True, "reserves_max_tokens": False, "failed_requests_count": False},
         "reasoning": told | {"resend": "never", "by_model": {}}, "thinking": told | {"by_model": {}, "latest": False},
+        "served": told | {"us": 1.0},
         "overflow": told | {"message": "{tokens} tokens exceed the window of {window}"},
     }  # fmt: skip
 
@@ -41,5 +42,5 @@ def test_a_provider_a_limit_prices_and_costs() -> None:
         "tokens_per_minute": 5, "requests_per_minute": None, "counts_cache_reads": True, "reserves_max_tokens": 0,
         "failed_requests_count": False,
     }  # fmt: skip
-    assert msgspec.structs.astuple(Prices(1.0, 2.0)) == (1.0, 2.0, None, None, None, "", None, (), None, None)
+    assert msgspec.structs.astuple(Prices(1.0, 2.0)) == (1.0, 2.0, None, None, None, "", None, (), None, None, "")
     assert msgspec.structs.astuple(Cost()) == (0.0, 0.0, 0.0, 0.0)

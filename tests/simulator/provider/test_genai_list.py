@@ -13,7 +13,8 @@ from samples import call_rows
 
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.models import Model, candidates, find_model, from_list
+from ctxsim.simulator.provider.listed import from_list
+from ctxsim.simulator.provider.models import Model, candidates, find_model
 from ctxsim.simulator.provider.prices import Hours, Prices, Split, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ctxsim.simulator.provider.models import Model, all_models, candidates, find_model, from_list
+from ctxsim.simulator.provider.listed import from_list
+from ctxsim.simulator.provider.models import Model, all_models, candidates, find_model
 from ctxsim.simulator.provider.prices import Hours, Prices
 
 LIST = f"genai-prices {version('genai-prices')}"
