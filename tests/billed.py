@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.answers.bill.facts import Rates, Response, Session
 
 RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
-PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
+PRICES: Any = SimpleNamespace(of=lambda model, time_s, served="": RATES.get(model))
 
 
 def response(read: int, write: int, fresh: int = 0, **more: Any) -> Response:

@@ -19,7 +19,7 @@ from ctxsim.errors import CtxsimError, InputError, UnknownName
 DAY = 86_400.0
 
 # Dollars of one token: read 1, written 10, for an hour 20, uncached 5, output 50.
-PRICES: Any = type("Prices", (), {"of": lambda self, model, time_s: Rates(1e6, 10e6, 20e6, 5e6, 50e6)})()
+PRICES: Any = type("Prices", (), {"of": lambda self, model, time_s, served="": Rates(1e6, 10e6, 20e6, 5e6, 50e6)})()
 
 
 def made(*ones: tuple[str, float, int]) -> Bill:
@@ -48,7 +48,7 @@ def test_sums_are_by_cost_and_those_of_days_in_order() -> None:
 
 
 def test_without_prices_sums_are_by_tokens() -> None:
-    unpriced: Any = type("Prices", (), {"of": lambda self, model, time_s: None})()
+    unpriced: Any = type("Prices", (), {"of": lambda self, model, time_s, served="": None})()
     sessions = made(("a", 1, 10), ("c", 1, 30), ("b", 2, 30)).lines.sessions
     assert list(Bill(billed(sessions, unpriced, None), PriceList(Index())).by()) == ["b", "c", "a"]
 

@@ -16,7 +16,8 @@ SHORT_S, LONG_S = 300.0, 3_600.0
 
 
 class Request(msgspec.Struct, gc=False):
-    """A request's tokens by class, its output tokens and its model. `gone` tokens stayed behind in an earlier session.
+    """A request's tokens by class, its output tokens, its model, how it was served, and its web searches. `gone` tokens
+    stayed behind in an earlier session.
 
     It is the request of response number `at`, or an added one right before it; `billed` if that response is. The first
     `missed` of its tokens that weren't read had expired from the cache in a pause.
@@ -32,6 +33,8 @@ class Request(msgspec.Struct, gc=False):
     billed: bool = True
     missed: int = 0
     gone: int = 0
+    served: str = ""
+    searches: int = 0
 
     @property
     def input(self) -> int:
@@ -82,7 +85,7 @@ def as_recorded(session: Session, within: Sequence[bool] = ()) -> Requests:
     """Return a session's requests as recorded; `within` says which are billed, all if it is empty."""
     return [
         Request(one.read, one.write, one.long, one.plain, one.output, one.model, at, not within or within[at],
-                one.missed if one.cause == 1 else 0)
+                one.missed if one.cause == 1 else 0, served=one.served, searches=one.searches)
         for at, one in enumerate(session.responses)
     ]  # fmt: skip
 
@@ -132,7 +135,7 @@ def compacted_at(limit: int, summary: int, session: Session, requests: Requests,
         _leave_behind(gone, one, request)
         over = request.input - one.head - summary
         if request.input > limit and over > summary:
-            more.append(msgspec.structs.replace(request, output=summary))
+            more.append(msgspec.structs.replace(request, output=summary, searches=0))
             gone += over
             request.anew(cached)
             request.leave_out(one.head, over)

@@ -19,25 +19,30 @@ ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
 
 
 class Paid(msgspec.Struct, frozen=True, gc=False):
-    """Dollars of one response by class. `how`: 'recorded', 'listed', or '' if neither is known and all are 0."""
+    """Dollars of one response by class, and of its web searches. `how`: 'recorded', 'listed', or '' if neither is known
+    and all are 0.
+    """
 
     read: float
     write: float
     plain: float
     output: float
     how: str
+    searches: float = 0.0
 
     @property
     def usd(self) -> float:
-        """Dollars of all classes."""
-        return self.read + self.write + self.plain + self.output
+        """All dollars."""
+        return self.read + self.write + self.plain + self.output + self.searches
 
 
 NOTHING = Paid(0.0, 0.0, 0.0, 0.0, "")
 
 
 class PriceList:
-    """Prices by model and day, looked up once and kept in the index. Another version of the price list clears them."""
+    """Prices by model, how requests are served, and day, looked up once and kept in the index. Another version of the
+    price list clears them.
+    """
 
     def __init__(self, index: Index) -> None:
         now = f"genai-prices {version('genai-prices')}, additions {crc32(ADDITIONS.read_bytes()):08x}"
@@ -46,35 +51,38 @@ class PriceList:
         self._rates = index.rates
         self.changed = False
 
-    def of(self, model: str, time_s: float | None) -> Rates | None:
-        """Return the rates of a model at a time, without one today's; None if no price is known."""
+    def of(self, model: str, time_s: float | None, served: str = "") -> Rates | None:
+        """Return the rates of a model at a time, without one today's, for requests served so (see `Usage`); None if no
+        price is known.
+        """
         if not model:
             return None
-        day = f"{model}|{date.today() if time_s is None else int(time_s // DAY)}d"
+        kind = f"{model} {served}".strip()
+        day = f"{kind}|{date.today() if time_s is None else int(time_s // DAY)}d"
         # Some prices depend on the time of day; all known ones change on the hour or half hour.
-        hour = f"{model}|{date.today() if time_s is None else int(time_s // 1800)}"
+        hour = f"{kind}|{date.today() if time_s is None else int(time_s // 1800)}"
         key = day if day in self._rates else hour
         if key not in self._rates:
-            found, by_hour = _listed(model, time_s)
+            found, by_hour = _listed(model, served, time_s)
             key = hour if by_hour else day
             self._rates[key], self.changed = found, True
         return self._rates[key]
 
 
-def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
+def _listed(model: str, served: str, time_s: float | None) -> tuple[Rates | None, bool]:
     """The list prices, and whether they depend on the time of day."""
     from ctxsim.simulator.provider.models import find_model
     from ctxsim.simulator.provider.prices import rates_of
 
     day = None if time_s is None else datetime.fromtimestamp(time_s, UTC).date()
-    found = find_model(model, day, recorded=True)
-    prices = found.prices if found else None
-    if prices is None:
+    found = find_model(model, day, recorded=True, served=served)
+    if found is None or found.prices is None:
         return None, False
+    prices, search = found.prices, (found.web_search or 0.0) / 1_000
     timed = prices.hours and time_s is not None
     chosen = msgspec.structs.replace(prices, zero_s=0.0).at(time_s or 0.0) if timed else prices
     (read, write, plain, output), (_, long, _, _) = (rates_of(chosen, lasting) for lasting in (False, True))
-    return Rates(read, write, long, plain, output), bool(prices.hours)
+    return Rates(read, write, long, plain, output, search, prices.unpriced), bool(prices.hours)
 
 
 def listed(one: Request | Response, rates: Rates | None) -> Paid:
@@ -84,7 +92,7 @@ def listed(one: Request | Response, rates: Rates | None) -> Paid:
     read, write, long, plain, output = rates.at(one.input)
     return Paid(
         one.read * read, (one.write - one.long) * write + one.long * long, one.plain * plain, one.output * output,
-        "listed",
+        "listed", one.searches * rates.search,
     )  # fmt: skip
 
 
@@ -98,7 +106,8 @@ def paid(sessions: Sequence[Session], prices: PriceList) -> Iterator[tuple[Sessi
     weights: defaultdict[int | None, float] = defaultdict(float)
     made = []
     for number, session in enumerate(sessions):
-        costs = [(one, listed(one, prices.of(one.model, one.time_s))) for one in (*session.responses, *session.beside)]
+        made_here = (*session.responses, *session.beside)
+        costs = [(one, listed(one, prices.of(one.model, one.time_s, one.served))) for one in made_here]
         whole = stated.get(session.root) if session.usd is None else number
         weights[whole] += sum(_weight(*one) for one in costs if one[0].usd is None)
         made.append((session, whole, costs))
@@ -117,7 +126,7 @@ def _stated(one: Response, made: Paid, rate: float | None) -> Paid:
     if usd is None:
         return made
     by = made if made.usd else one
-    shares = (by.read, by.write, by.plain, by.output)
+    shares = (by.read, by.write, by.plain, by.output, by.searches)
     whole = sum(shares)
-    read, write, plain, output = (usd * share / whole if whole else 0.0 for share in shares)
-    return Paid(read, write, plain, output if whole else usd, "recorded")
+    read, write, plain, output, searches = (usd * share / whole if whole else 0.0 for share in shares)
+    return Paid(read, write, plain, output if whole else usd, "recorded", searches)

@@ -89,7 +89,8 @@ def _plain_response(call: Call, usage: Usage) -> Response:
     begun = usage.output_tokens is None
     output = usage.output_begun_tokens if begun else usage.output_tokens
     return Response(call.time_s, call.model, read, write, long, usage.input_tokens - read - write, output or 0, begun,
-                    usage.cost_usd, unsaid=usage.cache_read_tokens is None)  # fmt: skip
+                    usage.cost_usd, unsaid=usage.cache_read_tokens is None, served=usage.served,
+                    searches=usage.web_searches or 0)  # fmt: skip
 
 
 def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, int]) -> Iterator[Response]:
@@ -101,12 +102,15 @@ def _beside(usage: Usage, call: Call, transcript: Transcript, names: dict[str, i
     part = names.setdefault(facts.UNKNOWN if summed else facts.ASKING if call.start else facts.BESIDE, len(names))
     of_all = [one for one in transcript.calls if summed and call.start <= one.start and one.end <= call.end] or [call]
     told = [one for one in of_all if one.model == call.model] or of_all
-    whole = np.array([made.read, made.write, made.long, made.plain, made.output])
+    whole = np.array([made.read, made.write, made.long, made.plain, made.output, made.searches])
     for number, one in enumerate(told):
-        read, write, long, plain, output = (whole * (number + 1) // len(told) - whole * number // len(told)).tolist()
+        each = (whole * (number + 1) // len(told) - whole * number // len(told)).tolist()
+        read, write, long, plain, output, searches = each
         usd = made.usd and made.usd / len(told)
-        yield msgspec.structs.replace(made, time_s=one.time_s, read=read, write=write, long=long, plain=plain,
-                                      output=output, usd=usd, parts=(part, read, write, plain))  # fmt: skip
+        yield msgspec.structs.replace(
+            made, time_s=one.time_s, read=read, write=write, long=long, plain=plain, output=output, searches=searches,
+            usd=usd, parts=(part, read, write, plain),
+        )  # fmt: skip
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -312,7 +316,7 @@ def _missed(this: Response, last: Response | None, kept: int) -> tuple[int, int,
     missed = min(last.input, this.input, kept) - this.read
     if not cached or cleared or missed < max(MISSED_LEAST, MISSED_SHARE * this.input):
         return 0, 0, pause_s
-    if this.model != last.model:
+    if (this.model, this.served) != (last.model, last.served):
         return missed, 2, pause_s
     return missed, 1 if _outlived(last, this.time_s) else 3, pause_s
 

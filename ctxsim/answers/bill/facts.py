@@ -12,6 +12,7 @@ ASSISTANT, THINKING, ASKED = "assistant", "thinking", "tool calls"
 RESULTS = "results of "
 MEDIA, JOINED, UNKNOWN = "images and files", "joined, not in the log", "unknown"
 OUTPUT, BESIDE, ASKING = "output", "outside the conversation", "requests for summaries"
+SEARCHES = "web searches"
 """Names of parts. RESULTS is followed by the name of a tool, SERVER by that of an MCP server."""
 
 
@@ -26,7 +27,8 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text came right before. `needs` counts its uses of older results, `crossing` its own and later uses of results that
     were there before it. `unsaid`: the log doesn't state cache reads. `compacted`: the tokens of the summary of a
     compaction right before it, or of all that follows the head where the log lacks the summary; 0 without a compaction.
-    `cold`: that compaction was asked for when the cache of the response before had expired.
+    `cold`: that compaction was asked for when the cache of the response before had expired. `served` is how the request
+    was served, `searches` the number of web searches.
     """
 
     time_s: float | None
@@ -51,6 +53,8 @@ class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
     crossing: int = 0
     unsaid: bool = False
     cold: bool = False
+    served: str = ""
+    searches: int = 0
 
     @property
     def input(self) -> int:
@@ -78,16 +82,20 @@ Rate = float | tuple[tuple[int, float], ...]
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
-    """The rates of one model at one time: those of `simulator.provider.prices`, with the time of day resolved."""
+    """The rates of one model at one time: those of `simulator.provider.prices`, with the time of day resolved, and the
+    USD of one web search. `unpriced` is how requests were served where these are the standard rates all the same.
+    """
 
     read: Rate
     write: Rate
     long: Rate
     plain: Rate
     output: Rate
+    search: float = 0.0
+    unpriced: str = ""
 
     def at(self, tokens: int) -> tuple[float, ...]:
-        """Return the USD per token of each class, as the fields are ordered, for a request of `tokens` input tokens."""
+        """Return the USD per token of each class, `read` to `output`, for a request of `tokens` input tokens."""
         rates = (self.read, self.write, self.long, self.plain, self.output)
         return tuple(_step(rate, tokens) / 1e6 for rate in rates)
 

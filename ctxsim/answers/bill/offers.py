@@ -157,7 +157,8 @@ def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
     """Offers to send the requests, or the sub-agents' requests, of the model that cost most to each cheaper model of
     its maker in these logs, unless the window of that model is known to be too small.
     """
-    price = {line.response.model: line.rates.at(1)[4] for line in bill.lines if line.rates}
+    kinds = ((line.response.model, line.response.time_s) for line in bill.lines)
+    price = {model: rates.at(1)[4] for model, time_s in kinds if (rates := prices.of(model, time_s))}
     dearest = _dearest(bill)
     others = [model for model in price if price[model] < price.get(dearest, 0.0) and _maker(model) == _maker(dearest)]
     if not others:

@@ -132,7 +132,7 @@ class _Paid:
 
     def _cost(self, session: Session, requests: Requests) -> float:
         return sum(
-            listed(one, self.prices.of(one.model, session.responses[one.at].time_s)).usd
+            listed(one, self.prices.of(one.model, session.responses[one.at].time_s, one.served)).usd
             for one in requests
             if one.billed
         )

@@ -38,7 +38,8 @@ class Sum(msgspec.Struct):
     """Totals of some lines: tokens and dollars by class. `parts` has [tokens read, written, plain, dollars] by part.
 
     `unpriced` counts responses with neither a recorded cost nor a list price, `unsaid` those whose log doesn't state
-    cache reads. `alone` counts sessions with recorded dollars but no tokens.
+    cache reads. `alone` counts sessions with recorded dollars but no tokens. `standard` counts responses at standard
+    rates by how the log says that they were served, where no price of that is known.
     """
 
     sessions: set[str] = msgspec.field(default_factory=set)
@@ -55,6 +56,7 @@ class Sum(msgspec.Struct):
     parts: dict[str, list[float]] = msgspec.field(default_factory=dict)
     unsaid: int = 0
     alone: int = 0
+    standard: dict[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def usd(self) -> float:
@@ -91,6 +93,8 @@ class Sum(msgspec.Struct):
             self.usd_recorded += cost.usd
         elif cost.how == "listed":
             self.usd_listed += cost.usd
+            if line.rates and (served := line.rates.unpriced):
+                self.standard[served] = self.standard.get(served, 0) + 1
         else:
             self.unpriced += 1
         self.usd_read += cost.read
@@ -101,6 +105,8 @@ class Sum(msgspec.Struct):
             part, *tokens = one.parts[at : at + 4]
             self._part(names[part], tokens, sum(unit * count for unit, count in zip(each, tokens, strict=True)))
         self._part(facts.UNKNOWN if one.alone else facts.OUTPUT, (0, 0, one.output), cost.output)
+        if cost.searches:
+            self._part(facts.SEARCHES, (0, 0, 0), cost.searches)
 
     def _part(self, name: str, tokens: Sequence[int], usd: float) -> None:
         known = self.parts.setdefault(name, [0, 0, 0, 0.0])
@@ -176,7 +182,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
                     repeated += not early(response.time_s)
                     continue
                 own.add(mark)
-            line = Line(session, response, cost, prices.of(response.model, response.time_s))
+            line = Line(session, response, cost, prices.of(response.model, response.time_s, response.served))
             (earlier if early(response.time_s) else lines).append(line)
         seen |= own
         if len(lines) > before or (silent and repeated == again):
@@ -199,9 +205,14 @@ def key_of(by: By) -> Callable[[Line], str]:
     """Return the function from a line to its key."""
     return {
         "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
-        "session": lambda line: line.session.root, "model": lambda line: line.response.model or "unknown",
+        "session": lambda line: line.session.root, "model": _model,
         "agent": lambda line: line.session.format,
     }[by]  # fmt: skip
+
+
+def _model(line: Line) -> str:
+    one = line.response
+    return f"{one.model or 'unknown'}{f' ({one.served})' if one.served else ''}"
 
 
 def _day(line: Line, week: bool) -> str:

@@ -134,7 +134,9 @@ def test_what_an_offer_costs_in_words() -> None:
 def test_models_of_another_maker_or_as_dear_are_not_offered() -> None:
     # Dearest is what most was paid for, by its output; names are of a maker up to the first dash.
     rates = {"x-dear": 50.0, "x-same-20260101": 49.0, "y-cheap": 1.0, "x-alike": 50.0, "vendor/x-low": 2.0}
-    prices: Any = SimpleNamespace(of=lambda model, time_s: Rates(*[rates[model] * 1e6] * 5) if model in rates else None)
+    prices: Any = SimpleNamespace(
+        of=lambda model, time_s, served="": Rates(*[rates[model] * 1e6] * 5) if model in rates else None
+    )
     made = session(response(0, 9_000), *(response(0, 10, model=name) for name in [*list(rates)[1:], "none"]))
     names = [one.name for group in offers(billed([made], prices, None), prices, {}, None) for one in group]
     assert [name for name in names if name.endswith("for most")] == ["x-same for most", "vendor/x-low for most"]
@@ -168,7 +170,7 @@ def test_prices_are_looked_up_once_a_day_and_again_in_another_list() -> None:
     index = Index()
     prices = PriceList(index)
     noon = 1_767_614_400.0
-    known = Rates(0.5, 2.0, 2.0, 2.0, 8.0)
+    known = Rates(0.5, 2.0, 2.0, 2.0, 8.0, 0.01)
     assert prices.of("gpt-4.1", noon) == known and prices.changed
     # What isn't written at a price of its own costs what input does; a model that nobody lists has no price.
     assert prices.of("gpt-4.1", None) == known and prices.of("nobody", noon) is None and prices.of("", noon) is None

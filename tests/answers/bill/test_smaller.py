@@ -182,7 +182,7 @@ def test_a_summary_is_paid_on_its_day_in_the_bill_of_that_day(days: int | None, 
     responses = [msgspec.structs.replace(FIRST, time_s=0.0), response(1_100, 800, 800, needs=4, crossing=3, time_s=0.0),
                  response(0, 400, 300, compacted=True, time_s=later), response(400, 30, 30, time_s=later)]  # fmt: skip
     free = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
-    prices: Any = SimpleNamespace(of=lambda model, time_s: free if time_s else RATES[model])
+    prices: Any = SimpleNamespace(of=lambda model, time_s, served="": free if time_s else RATES[model])
     sessions = [msgspec.structs.replace(one, responses=tuple(responses)) for one in bill(FIRST).sessions]
     paid = _Paid(billed(sessions, prices if days is None else PRICES, days), prices if days is None else PRICES)
     found = paid.saving([Offer("", 5, partial(compacted_at, 1_500, 200), "", keeps=True)])

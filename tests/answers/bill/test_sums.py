@@ -20,7 +20,7 @@ from ctxsim.answers.forecast.ranges import DAY
 
 # Dollars of one token: read 1, written 10, for an hour 20, uncached 5, output 50.
 RATES = {"m": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "n": Rates(1e6, 10e6, 20e6, 5e6, 50e6)}
-PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
+PRICES: Any = SimpleNamespace(of=lambda model, time_s, served="": RATES.get(model))
 
 
 def response(read: int, write: int, plain: int, output: int = 10, model: str = "m", **more: Any) -> Response:

@@ -190,7 +190,7 @@ def test_cases_are_sessions_of_a_project_with_their_sub_agents_whose_file_may_co
         return Session(name, parent, "f", project, "1", (response,), (), ())
 
     class Prices:
-        def of(self, model: str, time_s: float | None) -> None:
+        def of(self, model: str, time_s: float | None, served: str) -> None:
             return None
 
     made = [session("sub", 10, "own", "elsewhere"), session("own", 100), session("other", 7, project=at)]
