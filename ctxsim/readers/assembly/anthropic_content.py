@@ -3,13 +3,14 @@
 Documentation: https://docs.anthropic.com/en/api/messages
 """
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part, content_parts, text_and_media, text_of
-from ctxsim.readers.assembly.numbers import in_parts
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.assembly.numbers import as_served, in_parts
+from ctxsim.readers.source import compact_json, convert, under
 from ctxsim.readers.source.values import objects
 from ctxsim.transcript import UNSHOWN, Media, Usage
 
@@ -43,8 +44,22 @@ class Lifetimes(msgspec.Struct):
     ephemeral_1h_input_tokens: int | None = None
 
 
-class BilledUsage(msgspec.Struct):
-    """Usage of the Messages API: three parts of the prompt that add up to the whole."""
+class Served(msgspec.Struct):
+    """How a request was served, and its searches, as Anthropic's usage states it, and LiteLLM's for Anthropic."""
+
+    service_tier: Any = None
+    speed: Any = None
+    inference_geo: Any = None
+    server_tool_use: Any = None
+
+    def as_served(self, usage: Usage) -> Usage:
+        """Return usage of a request with that."""
+        searches = under(self.server_tool_use, "web_search_requests")
+        return as_served(usage, self.speed, self.service_tier, self.inference_geo, searches=searches)
+
+
+class Counted(Served):
+    """Tokens of a request of the Messages API: three parts of the prompt that add up to the whole."""
 
     input_tokens: int | None = 0
     output_tokens: int | None = None
@@ -58,6 +73,60 @@ class BilledUsage(msgspec.Struct):
         usage = in_parts(self.input_tokens, self.output_tokens, read, written)
         long = self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None
         return usage if long is None else msgspec.structs.replace(usage, cache_write_long_tokens=long)
+
+
+class _Iteration(Counted):
+    type: str = ""
+    model: str | None = None
+
+
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: int | None = None
+
+
+class Inside(NamedTuple):
+    """A request that the server made for a response: its usage, its model, and whether it wrote a summary."""
+
+    usage: Usage
+    model: str
+    summary: bool
+
+
+class BilledUsage(Counted):
+    """Usage of a response (https://platform.claude.com/docs/en/api/messages)."""
+
+    output_tokens_details: _OutputDetails | None = None
+    iterations: list[_Iteration | None] | None = None
+
+    @property
+    def thinking_tokens(self) -> int | None:
+        """The output tokens that were thinking, if they are stated."""
+        return self.output_tokens_details.thinking_tokens if self.output_tokens_details else None
+
+    def asked(self, model: str) -> tuple[Usage, list[Inside]]:
+        """Return the usage of the request that a log shows, to `model`, and the requests that the server made for its
+        response: by a tool of its own, an advisor or a compaction. An attempt without output isn't billed.
+
+        The usage of the whole is a sum without advisors and compactions (github.com/anthropics/anthropic-sdk-python
+        2.14.0, types/beta/beta_iterations_usage.py).
+        """
+        made = [one for one in self.iterations or () if one and one.output_tokens]
+        answered = [one for one in made if one.type.endswith("message") and one.type != "advisor_message"]
+        own = next((one for one in answered if one.model is None or one.model in model), None)
+        if own is None or len(self.iterations or ()) < 2:
+            return self.as_served(self.whole()), []
+        return self.as_served(own.whole()), [self._inside(one, model) for one in made if one is not own]
+
+    def _inside(self, one: _Iteration, model: str) -> Inside:
+        # An advisor is another model, of which the whole doesn't say how it was served.
+        usage = one.whole() if one.model and one.model not in model else self.as_served(one.whole())
+        return Inside(msgspec.structs.replace(usage, web_searches=None), one.model or "", one.type == "compaction")
+
+
+def add_inside(assembly: Assembly, made: Iterable[Inside], time_s: float | None, model: str) -> None:
+    """Add the requests that the server made for a response of `model`, beside the conversation."""
+    for one in made:
+        assembly.beside(one.usage, time_s, one.model or model, one.summary)
 
 
 def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:

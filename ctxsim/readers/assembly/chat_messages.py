@@ -10,7 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part, dollars, left_out, text_of
-from ctxsim.readers.assembly.anthropic_content import Lifetimes
+from ctxsim.readers.assembly.anthropic_content import Lifetimes, Served
+from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.source import compact_json, convert_all, has, under
 from ctxsim.transcript import Usage
 
@@ -134,7 +135,7 @@ class Details(msgspec.Struct):
     cache_creation_token_details: Lifetimes | None = None
 
 
-class Paid(msgspec.Struct):
+class Paid(Served):
     """What OpenRouter states of a call's cost (https://openrouter.ai/docs/use-cases/usage-accounting)."""
 
     cost: Any = None
@@ -187,7 +188,7 @@ class ChatUsage(Paid):
             made += rest
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        return Usage(whole, made, read, written, reasoning, dollars(cost) or self.usd, long)
+        return self.as_served(Usage(whole, made, read, written, reasoning, dollars(cost) or self.usd, long))
 
 
 class _Choice(msgspec.Struct):
@@ -202,6 +203,7 @@ class ChatResponse(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     created: float | None = None
+    service_tier: Any = None
 
     def parts(self) -> list[Part]:
         """Return the parts of the first choice; [] if there is none."""
@@ -209,5 +211,6 @@ class ChatResponse(msgspec.Struct):
         return first.parts() if first else []
 
     def whole_usage(self, cost: Any = None) -> Usage | None:
-        """Return the usage, or None; `cost` is what the log states beside the response."""
-        return self.usage.whole(cost) if self.usage else None
+        """Return the usage, with how it was served, or None; `cost` is what the log states beside the response."""
+        usage = self.usage.whole(cost) if self.usage else None
+        return usage and as_served(usage, self.service_tier)

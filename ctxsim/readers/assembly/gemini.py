@@ -10,7 +10,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
-from ctxsim.readers.assembly.numbers import with_thoughts
+from ctxsim.readers.assembly.numbers import as_served, with_thoughts
 from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, Transcript, Usage
 
@@ -40,13 +40,17 @@ class GeminiUsage(msgspec.Struct, rename="camel"):
     candidates_token_count: int | None = None
     cached_content_token_count: int | None = None
     thoughts_token_count: int | None = None
+    # Of the Gemini API, and of Vertex AI.
+    service_tier: Any = None
+    traffic_type: Any = None
 
     def whole(self) -> Usage | None:
         """Return it as `Usage`; None if the prompt's size is missing."""
         counts = (self.candidates_token_count, self.cached_content_token_count, self.thoughts_token_count)
         if self.prompt_token_count is None:
             return None
-        return with_thoughts(self.prompt_token_count + (self.tool_use_prompt_token_count or 0), *counts)
+        usage = with_thoughts(self.prompt_token_count + (self.tool_use_prompt_token_count or 0), *counts)
+        return as_served(usage, self.service_tier, self.traffic_type)
 
 
 class ApiPart(msgspec.Struct, rename="camel"):

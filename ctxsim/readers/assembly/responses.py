@@ -12,7 +12,8 @@ from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media, text_of
 from ctxsim.readers.assembly.assembly import LATER_SYSTEM
 from ctxsim.readers.assembly.chat_messages import Details, Paid
-from ctxsim.readers.source import compact_json, convert, has
+from ctxsim.readers.assembly.numbers import as_served
+from ctxsim.readers.source import compact_json, convert, has, under
 from ctxsim.transcript import Media, Transcript, Usage
 
 UNSIZED = "response(s) with reasoning of unknown size, counted as 0 tokens"
@@ -234,15 +235,22 @@ class Document(msgspec.Struct):
     tools: list[Any] | None = None
     model: str | None = None
     usage: ApiUsage | None = None
+    service_tier: Any = None
+    tool_usage: Any = None
     created_at: float | None = None
+
+    def whole_usage(self) -> Usage | None:
+        """Return the usage of a response, with how it was served and its billed web searches; None without any."""
+        searches = under(self.tool_usage, "web_search", "num_requests")
+        return as_served(self.usage.whole(), self.service_tier, searches=searches) if self.usage else None
 
 
 def add_response(exchanges: Exchanges, held: Document, where: str) -> None:
     """Add the items of a response and its usage. Raises InputError for an item that doesn't fit."""
     for number, item in enumerate(held.output or []):
         exchanges.add(item, f"{where} output {number}", held.created_at)
-    if held.usage:
-        exchanges.usage(held.usage.whole())
+    if usage := held.whole_usage():
+        exchanges.usage(usage)
 
 
 def add_request(exchanges: Exchanges, held: Document, where: str) -> None:

@@ -20,6 +20,7 @@ from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, kept_and_new, text_of
+from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Kind, Transcript, Usage
@@ -31,7 +32,10 @@ NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
 MARKS = ("payload", "thread_id", "git", "instructions")
 VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.171"
-READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
+READS = (
+    "Response items, base instructions, models, service tiers, and token counts of "
+    "~/.codex/sessions/**/rollout-*.jsonl."
+)
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 
 
@@ -128,6 +132,8 @@ class _Rollout(Exchanges):
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
         self._calls_before = 0
+        # The tier of the settings: it holds from there on, until they are written again.
+        self._tier: Any = None
         # Usage that no response has taken: of the summary if a compaction follows.
         self._unused: Usage | None = None
         # Times at which the session's first line and the line before this one were written.
@@ -226,6 +232,8 @@ class _Rollout(Exchanges):
             call = self.assembly.calls + 1
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
+            if kind == "thread_settings_applied":
+                self._tier = under(payload, "thread_settings", "service_tier")
             if kind in ("task_started", "turn_started"):
                 self._window(convert(payload, _TokenCount, where).started_window)
             self.left_out[f"event {kind}"] += 1
@@ -251,7 +259,7 @@ class _Rollout(Exchanges):
         self._tokens = last.input_tokens + (last.output_tokens or 0)
         if self._count_first is None:
             self._count_first = not self.parts and self.assembly.calls == self._calls_before
-        usage = Usage(*msgspec.structs.astuple(last)[:5])
+        usage = as_served(Usage(*msgspec.structs.astuple(last)[:5]), self._tier)
         if self._count_first:
             self._outside(self.announce(usage))
         else:

@@ -24,7 +24,7 @@ from msgspec import field
 from ctxsim.readers.assembly import Assembly, Part, chat_messages, content_parts, left_out
 from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.numbers import dollars
-from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
+from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair, served_by
 from ctxsim.readers.assembly.requests.logged import Caught, Logged, transcripts
 from ctxsim.readers.assembly.spans.span import finite
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
@@ -76,11 +76,12 @@ class _Message(msgspec.Struct):
         cost = dollars(metadata.get("cost")) or stated.cost_usd
         if not self.input_tokens:
             # langchain-core had no usage of its own before 0.2.
-            return stated.costing(cost) if stated.input_tokens else None
+            return served_by(stated.costing(cost), metadata) if stated.input_tokens else None
         # LangChain leaves written tokens out of `cache_creation` if it states them by lifetime.
         lived = (self.written_5m or 0) + (self.written_1h or 0)
         written = self.written or lived or stated.cache_write_tokens or self.written
-        return Usage(self.input_tokens, self.output_tokens, self.read, written, self.reasoning, cost, self.written_1h)
+        counts = (self.input_tokens, self.output_tokens, self.read, written, self.reasoning)
+        return served_by(Usage(*counts, cost, self.written_1h), metadata)
 
 
 class _Run(msgspec.Struct):
@@ -255,11 +256,13 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
         _add_messages(logged.request, messages, where)
         tools = under(run.extra, "invocation_params", "tools")
         logged.request.tools += map(compact_json, tools if isinstance(tools, list) else [])
-    usage = message.usage or logged.usage
-    if usage is None and run.prompt_tokens:
-        usage = Usage(run.prompt_tokens, run.completion_tokens)
-    cost = dollars(finite(run.total_cost))
-    logged.usage = usage and (usage.costing(cost) if cost else usage)
+    if message.usage and not logged.inside:
+        of_body = logged.usage or message.usage
+        served = {"served": of_body.served, "web_searches": of_body.web_searches}
+        logged.usage = msgspec.structs.replace(message.usage, **served)
+    if logged.usage is None and run.prompt_tokens:
+        logged.usage = Usage(run.prompt_tokens, run.completion_tokens)
+    logged.costing(dollars(finite(run.total_cost)))
     # The time is when the request was sent.
     logged.time_s = time_s(run.start_time)
     return logged

@@ -24,6 +24,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part, dollars, text_of
 from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply
+from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
 from ctxsim.transcript import Transcript
@@ -45,6 +46,7 @@ class _Message(Reply, kw_only=True):
     tool_call_id: str | None = None
     usage: ChatUsage | None = field(default=None, name="extra.response.usage")
     model: str | None = field(default=None, name="extra.response.model")
+    service_tier: Any = field(default=None, name="extra.response.service_tier")
     # When the provider began to answer, and when the response had come.
     created: float | None = field(default=None, name="extra.response.created")
     timestamp: float | None = field(default=None, name="extra.timestamp")
@@ -93,7 +95,8 @@ def _add_messages(assembly: Assembly, messages: list[_Message]) -> None:
     for message in messages:
         if message.role == "assistant":
             last = _parts(message, called)
-            usage = message.usage.whole(message.cost) if message.usage else None
+            stated = message.usage.whole(message.cost) if message.usage else None
+            usage = stated and as_served(stated, message.service_tier)
             time_s = message.timestamp if message.created is None else message.created
             assembly.response(last, usage, time_s, message.model or "")
             run.awaits(() if called else last)

@@ -542,16 +542,15 @@ def test_a_fork_names_only_the_session_that_made_the_responses_which_it_copies(t
                                             enumerate(odd)])).calls) == 1  # fmt: skip
 
 
-def test_fast_mode_and_a_region_are_models_of_their_own(tmp_path: Path) -> None:
+def test_each_response_states_how_it_was_served(tmp_path: Path) -> None:
     fast = {**usage(9, 0, 0), "speed": "fast", "inference_geo": "global"}
     lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."), usage=fast),
              answer("a2", "a1", "m2", text("On."), usage={**fast, "speed": "standard"}),
-             answer("a3", "a2", "m3", text("On."), usage={**usage(9, 0, 0), "inference_geo": "us"})]  # fmt: skip
-    assert [made.model for made in one(tmp_path, *lines).calls] == [
-        "claude-x-fast",
-        "claude-x",
-        "us.anthropic.claude-x",
-    ]
+             answer("a3", "a2", "m3", text("On."), usage={**fast, "inference_geo": "us"})]  # fmt: skip
+    found = one(tmp_path, *lines)
+    assert [(made.model, made.served) for made in found.calls] == [
+        ("claude-x", "fast"), ("claude-x", ""), ("claude-x", "fast us"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("own", ["claude-x", None])

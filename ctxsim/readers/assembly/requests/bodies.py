@@ -6,16 +6,18 @@ https://ai.google.dev/api/generate-content
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from ctxsim.readers.assembly import Part, text_of
-from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
+from ctxsim.readers.assembly.anthropic_content import BilledUsage, Inside, Served, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
 from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts, camel
 from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
+from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.responses import UNSIZED, Document, Exchanges, add_request, add_response
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
@@ -28,12 +30,15 @@ HOLDS: Mapping[Api, str] = {"chat": "choices", "messages": "content", "responses
 
 
 class Answer(NamedTuple):
-    """A response's parts, the provider's usage, the model that answered, and the time in epoch seconds."""
+    """A response's parts, the provider's usage, the model that answered, the time in epoch seconds, and the requests
+    that the server made for it.
+    """
 
     parts: tuple[Part, ...]
     usage: Usage | None
     model: str
     time_s: float | None = None
+    inside: tuple[Inside, ...] = ()
 
 
 class _Messages(msgspec.Struct):
@@ -103,15 +108,16 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             return Answer(tuple(chat.parts()), chat.whole_usage(), chat.model or "", chat.created)
         case "messages":
             message = convert(response, _AnthropicResponse, where)
-            usage = message.usage.whole() if message.usage else None
-            return Answer(tuple(anthropic_parts(message.content, where)), usage, message.model or "")
+            usage, inside = message.usage.asked(message.model or "") if message.usage else (None, [])
+            parts = tuple(anthropic_parts(message.content, where))
+            return Answer(parts, usage, message.model or "", None, tuple(inside))
         case "responses":
             held, made = convert(response, Document, where), Caught()
             exchanges = Exchanges(made)
             add_response(exchanges, held, where)
             exchanges.close()
             made_parts = tuple(part for said in made.said if said.response for part in said.parts)
-            return Answer(made_parts, held.usage.whole() if held.usage else None, held.model or "", held.created_at)
+            return Answer(made_parts, held.whole_usage(), held.model or "", held.created_at)
         case "gemini":
             body = camel(response)
             if has(body, usageMetadata=dict):
@@ -121,6 +127,15 @@ def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
             parts = tuple(gemini_parts(api_parts(held_parts, where)))
             counted = found.usage_metadata.whole() if found.usage_metadata else None
             return Answer(parts, counted, found.model_version or "")
+
+
+def served_by(usage: Usage, response: Any) -> Usage:
+    """Return usage that a client counted, with what the fields of the response that it kept say of how the request was
+    served: OpenAI's beside the usage, Anthropic's in it.
+    """
+    with suppress(msgspec.ValidationError):
+        usage = msgspec.convert(under(response, "usage") or {}, Served).as_served(usage)
+    return as_served(usage, under(response, "service_tier"))
 
 
 def pair(
@@ -138,4 +153,4 @@ def pair(
     model = said.model or model or str(request.get("model") or "")
     own, before = ids(request, response)
     sent, told_s = caught(api, request, where), time_s or said.time_s
-    return Logged(where, sent, said.parts, said.usage, told_s, model, id=own, after=before)
+    return Logged(where, sent, said.parts, said.usage, told_s, model, id=own, after=before, inside=said.inside)

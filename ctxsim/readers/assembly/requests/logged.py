@@ -13,6 +13,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part, kept_and_new
+from ctxsim.readers.assembly.anthropic_content import Inside, add_inside
 from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
@@ -71,7 +72,8 @@ class Logged(msgspec.Struct):
     """One request with its response. `where` is its file or line, for notes.
 
     `context` separates sessions, if the log does; `compacted`: the log says that the history was shortened here. `id`
-    names the response; `after` names the one whose history the provider keeps and puts before this request.
+    names the response; `after` names the one whose history the provider keeps and puts before this request. `inside`
+    are requests that the server made for the response.
     """
 
     where: str
@@ -84,10 +86,17 @@ class Logged(msgspec.Struct):
     compacted: bool = False
     id: str = ""
     after: str = ""
+    inside: Sequence[Inside] = ()
 
     @property
     def head(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(self.request.system), tuple(self.request.tools)
+
+    def costing(self, usd: float | None) -> None:
+        """Take the dollars that the log states, if any: they are those of the requests inside too."""
+        if usd and self.usage:
+            self.usage = self.usage.costing(usd)
+            self.inside = [one._replace(usage=one.usage.costing(0.0)) for one in self.inside]
 
 
 def transcripts(
@@ -193,6 +202,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
         same_head = logged.head == first.head
         counts[OTHER_HEAD] += not same_head
         comparable = whole and same_head and not call.asked_again
+        add_inside(assembly, logged.inside, logged.time_s, logged.model)
         assembly.response(call.reply, logged.usage, logged.time_s, logged.model, comparable)
     counts[ABANDONED] = len(thread.abandoned)
     # Responses that are left out were paid for too.
@@ -200,6 +210,7 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     for logged in (logs[number] for number in sorted([*thread.abandoned, *(step.number for step in thread.steps)])):
         if id(logged) not in held:
             assembly.beside(logged.usage, logged.time_s, logged.model)
+            add_inside(assembly, logged.inside, logged.time_s, logged.model)
     return assembly.finished()
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, content_parts, dollars, text_and_media, text_of
-from ctxsim.readers.assembly.numbers import of_prompt
+from ctxsim.readers.assembly.numbers import as_served, of_prompt
 from ctxsim.readers.assembly.requests.bodies import looks_like_request, pair
 from ctxsim.readers.assembly.requests.logged import Caught, Logged
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
@@ -52,6 +52,10 @@ _COSTS = ("llm.cost.total", "operation.cost", "gen_ai.usage.cost")
 """Attributes with the dollars of the request: OpenInference's, Pydantic AI's, and the one that Langfuse reads."""
 
 
+_TIERS = ("openai.response.service_tier", "gen_ai.openai.response.service_tier")
+"""Attributes with the tier that served the request (https://opentelemetry.io/docs/specs/semconv/gen-ai/openai/)."""
+
+
 class Message(NamedTuple):
     """One message in any convention: its role, its parts, and the results in it."""
 
@@ -81,8 +85,8 @@ def exchange(span: Span, where: str) -> Logged | None:
     request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     bodies = isinstance(request, dict) and isinstance(response, dict) and looks_like_request(request)
     if logged := pair(where, request, response, span.start_s, model) if bodies else None:
-        cost = dollars(_number(attributes, *_COSTS))
-        logged.usage = logged.usage.costing(cost) if logged.usage else usage(attributes)
+        logged.usage = logged.usage or usage(attributes)
+        logged.costing(dollars(_number(attributes, *_COSTS)))
         logged.context = context
         return logged
     sent, answered = _messages(attributes, span.events)
@@ -263,4 +267,5 @@ def usage(attributes: Attributes) -> Usage | None:
         return None
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which exclude cached tokens.
     whole = of_prompt(prompt, made, read, written, reasoning, _number(attributes, *_COSTS))
-    return msgspec.structs.replace(whole, cache_write_long_tokens=long)
+    whole = msgspec.structs.replace(whole, cache_write_long_tokens=long)
+    return as_served(whole, *(attributes.get(name) for name in _TIERS))

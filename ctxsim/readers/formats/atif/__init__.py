@@ -19,6 +19,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part, dollars, text_and_media, text_of
 from ctxsim.readers.assembly.conversations import listed
+from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.assembly.stores import each
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Call, Compaction, Head, Media, Needle, Transcript, Usage, problems
@@ -79,6 +80,8 @@ class Step(msgspec.Struct):
     reasoning: Any = field(default=None, name="metrics.extra.reasoning_tokens")
     written_long: Any = field(default=None, name="metrics.extra.ephemeral_1h_input_tokens")
     begun: Any = field(default=None, name="metrics.extra.begun_tokens")
+    served: Any = field(default=None, name="metrics.extra.served")
+    web_searches: Any = field(default=None, name="metrics.extra.web_search_requests")
     is_copied_context: bool | None = None
     llm_call_count: int | None = None
     extra: dict[str, Any] | None = None
@@ -219,7 +222,8 @@ class _Reading(msgspec.Struct):
             more = (step.written, step.reasoning, step.written_long, step.begun)
             written, reasoning, long, begun = (one if isinstance(one, int) else None for one in more)
             counts = (step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
-            usage = Usage(*counts, dollars(step.cost_usd), long, begun)
+            words = step.served.split() if isinstance(step.served, str) else []
+            usage = as_served(Usage(*counts, dollars(step.cost_usd), long, begun), *words, searches=step.web_searches)
         self.assembly.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         before = "copied from an earlier trajectory: their calls were made there, without usage here"
         self.assembly.counts[f"step(s) {before}"] += copied

@@ -216,6 +216,7 @@ def _metrics(usage: Usage) -> Json:
     extra = {
         "cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens,
         "ephemeral_1h_input_tokens": usage.cache_write_long_tokens, "begun_tokens": usage.output_begun_tokens,
+        "served": usage.served or None, "web_search_requests": usage.web_searches,
     }  # fmt: skip
     metrics = {
         "prompt_tokens": usage.input_tokens,

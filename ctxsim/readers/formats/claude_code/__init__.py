@@ -20,12 +20,12 @@ from pathlib import PurePath
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, session_tree, text_of
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts, unshown
+from ctxsim.readers.assembly.anthropic_content import add_inside, add_user_content, response_parts, unshown
 from ctxsim.readers.assembly.numbers import possible
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.formats.claude_code.stream import is_stream, records_of, values_of
 from ctxsim.readers.formats.claude_code.told import ENDINGS, Told
-from ctxsim.readers.formats.claude_code.tree import Line, LineUsage, Metadata, conversation, read_lines, recorded
+from ctxsim.readers.formats.claude_code.tree import Line, Metadata, conversation, read_lines, recorded
 from ctxsim.readers.source import Sample, Source, compact_json, has, time_s, under
 from ctxsim.transcript import Media, Transcript
 
@@ -213,33 +213,27 @@ class _Conversation:
             return
         self.restoring = False
         self.counts["assistant line without a message"] += sum(line.message is None for line in lines)
-        stated, finished, model = recorded(lines)
-        usage = stated.request(finished, model) if stated else None
-        self._inside(stated, time_s(lines[0].timestamp), model)
+        # The end of the first block; the start of the request isn't recorded.
+        usage, inside, thinking, model, when = *recorded(lines), time_s(lines[0].timestamp)
+        add_inside(self.assembly, inside, when, model)
         if usage:
             if possible(usage.input_tokens):
                 self._compare(model, usage.input_tokens)
-            self.counts["output token count of an unfinished response"] += not finished
+            self.counts["output token count of an unfinished response"] += usage.output_begun_tokens is not None
         cleared = any(line.message and line.message.cleared for line in lines)
         self.assembly.counts["request(s) without old tool results, by the server"] += cleared
         self.assembly.response(
-            self._parts(lines, stated.thinking_tokens if stated else None),
+            self._parts(lines, thinking),
             usage,
-            # The end of the first block; the start of the request isn't recorded.
-            time_s(lines[0].timestamp),
+            when,
             model,
             self.whole_history and not cleared,
         )
 
     def _paid(self, response: Sequence[Line], summary: bool = False) -> None:
-        stated, finished, model = recorded(response)
-        if stated:
-            self.assembly.beside(stated.request(finished, model), time_s(response[0].timestamp), model, summary)
-            self._inside(stated, time_s(response[0].timestamp), model)
-
-    def _inside(self, stated: LineUsage | None, when: float | None, model: str) -> None:
-        for one in stated.inside(model)[1] if stated else ():
-            self.assembly.beside(one.whole(), when, one.model or model, one.type == "compaction")
+        usage, inside, _, model, when = *recorded(response), time_s(response[0].timestamp)
+        self.assembly.beside(usage, when, model, summary)
+        add_inside(self.assembly, inside, when, model)
 
     def _compare(self, model: str, tokens: int) -> None:
         """Note a request that is much smaller than the one before it: some clearings leave no line in the file."""

@@ -4,67 +4,17 @@ import re
 from collections import Counter as Frequencies
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly.anthropic_content import BilledUsage
+from ctxsim.readers.assembly.anthropic_content import BilledUsage, Inside
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines
 from ctxsim.readers.source import Record, has, under
 from ctxsim.transcript import Usage
 
 _KNOWN = {"user", "assistant", "system", "attachment"}
 """Types of lines that can be part of the conversation."""
-
-
-class _OutputDetails(msgspec.Struct):
-    thinking_tokens: int | None = None
-
-
-class _Iteration(BilledUsage):
-    type: str = ""
-    model: str | None = None
-
-
-class LineUsage(BilledUsage):
-    """The usage of a response, which each of its lines repeats."""
-
-    output_tokens_details: _OutputDetails | None = None
-    speed: Any = None
-    inference_geo: Any = None
-    iterations: list[_Iteration | None] | None = None
-
-    def inside(self, model: str) -> tuple[BilledUsage, list[_Iteration]]:
-        """Return the usage of the request that the log shows, and of others that the server made for its response: by
-        a tool of its own, an advisor or a compaction. An attempt without output isn't billed.
-
-        The usage of the whole is a sum without advisors and compactions (github.com/anthropics/anthropic-sdk-python
-        2.14.0, types/beta/beta_iterations_usage.py).
-        """
-        made = [one for one in self.iterations or () if one and one.output_tokens]
-        answered = [one for one in made if one.type.endswith("message") and one.type != "advisor_message"]
-        own = next((one for one in answered if one.model is None or one.model in model), None)
-        return (own, [one for one in made if one is not own]) if own and len(self.iterations or ()) > 1 else (self, [])
-
-    @property
-    def thinking_tokens(self) -> int | None:
-        return self.output_tokens_details.thinking_tokens if self.output_tokens_details else None
-
-    def request(self, finished: bool, model: str) -> Usage | None:
-        """Return the usage of the request, or None if it holds no numbers.
-
-        Output is counted while it streams: only a line with a stop reason has the final number.
-        """
-        one, others = self.inside(model)
-        usage = one.whole()
-        if not usage.input_tokens:
-            return None
-        return msgspec.structs.replace(
-            usage,
-            output_tokens=usage.output_tokens if finished else None,
-            output_begun_tokens=None if finished else usage.output_tokens,
-            reasoning_tokens=self.thinking_tokens if finished and not others else None,
-        )
 
 
 class LineMessage(msgspec.Struct):
@@ -74,7 +24,7 @@ class LineMessage(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: LineUsage | None = None
+    usage: BilledUsage | None = None
     context_management: Any = None
 
     @property
@@ -203,20 +153,36 @@ class Line(Envelope):
         return self.type == "attachment" or (self.type == "user" and self.source_tool_use is not None)
 
 
-def recorded(response: Sequence[Line]) -> tuple[LineUsage | None, bool, str]:
-    """Return the usage that a response's lines state last, whether it is finished, and the model.
+class Recorded(NamedTuple):
+    """What a response's lines state last of its request: usage, None if they hold no numbers, the requests that the
+    server made for it, thinking tokens, and the model.
+    """
 
-    In fast mode and where it runs in the United States only, which cost more, the model has the name that providers
-    use for it (https://platform.claude.com/docs/en/about-claude/pricing, Fast mode and Data residency).
+    usage: Usage | None
+    inside: list[Inside]
+    thinking_tokens: int | None
+    model: str
+
+
+def recorded(response: Sequence[Line]) -> Recorded:
+    """Return what a response's lines state of its request.
+
+    Output is counted while it streams: only a line with a stop reason has the final number.
     """
     messages = [line.message for line in response if line.message]
     model = next((message.model for message in messages if message.model), "")
-    usages = [message.usage for message in messages if message.usage]
-    if any(usage.speed == "fast" for usage in usages):
-        model += "-fast"
-    elif any(usage.inference_geo == "us" for usage in usages):
-        model = f"us.anthropic.{model}"
-    return usages[-1] if usages else None, any(message.stop_reason for message in messages), model
+    stated = next((message.usage for message in reversed(messages) if message.usage), None)
+    if stated is None:
+        return Recorded(None, [], None, model)
+    usage, inside = stated.asked(model)
+    finished = any(message.stop_reason for message in messages)
+    made = msgspec.structs.replace(
+        usage,
+        output_tokens=usage.output_tokens if finished else None,
+        output_begun_tokens=None if finished else usage.output_tokens,
+        reasoning_tokens=stated.thinking_tokens if finished and not inside else None,
+    )
+    return Recorded(made if made.input_tokens else None, inside, stated.thinking_tokens, model)
 
 
 def read_lines(records: Iterable[Record], counts: Frequencies[str], hear: Callable[[Any], object]) -> Iterator[Line]:

@@ -165,7 +165,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
             assembly.left_out["request for a summary"] += 1
             _paid(assembly, call, summary=True)
             continue
-        usage = stored.usage.whole() if stored.usage else None
+        usage = stored.whole_usage()
         parts = response_parts(call.reply, vendor, usage.reasoning_tokens if usage else None)
         if stored.cache == "read":
             # Its usage is that of the call which filled the cache.
@@ -181,7 +181,7 @@ def _add_thread(assembly: Assembly, thread: Thread, calls: list[ModelEvent]) -> 
 
 def _paid(assembly: Assembly, call: ModelEvent, summary: bool = False) -> None:
     stored = call.stored
-    usage = stored.usage.whole() if stored.usage and stored.cache != "read" else None
+    usage = stored.whole_usage() if stored.cache != "read" else None
     assembly.beside(usage, time_s(stored.timestamp), stored.served_by or stored.model, summary)
 
 

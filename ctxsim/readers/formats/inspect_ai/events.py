@@ -10,6 +10,7 @@ from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part, content_parts, dollars, text_and_media
 from ctxsim.readers.assembly.numbers import added
+from ctxsim.readers.assembly.requests.bodies import served_by
 from ctxsim.readers.source import compact_json, convert, convert_all, has, under
 from ctxsim.transcript import Media, Usage
 
@@ -155,10 +156,16 @@ class RawModelEvent(msgspec.Struct):
     served_by: str = field(default="", name="output.model")
     # The tools as the provider's library was given them.
     sent_tools: Any = field(default=None, name="call.request.tools")
+    response: Any = field(default=None, name="call.response")
     timestamp: Any = None
     error: Any = None
     pending: bool | None = None
     cache: str | None = None
+
+    def whole_usage(self) -> Usage | None:
+        """Return the usage, with how the request was served; None if nothing was counted."""
+        usage = self.usage.whole() if self.usage else None
+        return usage and served_by(usage, self.response)
 
 
 class ModelEvent(msgspec.Struct):
