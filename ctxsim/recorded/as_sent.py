@@ -1,10 +1,13 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from itertools import pairwise
 from statistics import median_high
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,11 +19,13 @@ from ctxsim.recorded.size_fit import CLEARED, Request, fit_size, head_is_whole, 
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.priors import head_prior, tokens_factor, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.transcript import CLEARED as GONE
 from ctxsim.transcript import UNLOGGED, Compaction, Media, Transcript
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.provider.models import Model
 
 GOOD_COUNT = 0.01
 """Median relative error up to which a transcript with a whole head and a known tokenizer needs no fit."""

@@ -50,14 +50,16 @@ def of_model(model: Model, name: str) -> dict[str, Any]:
 
 def _of_recorded(transcript: Transcript, entries: tuple[Model, ...], today: date | None) -> dict[str, Any] | None:
     """The fields that follow from a transcript's model; None for an unknown model."""
-    from ctxsim.simulator.provider.models import find_model
-
     # Prices are those of the day of the first call that has a time, and of its hours.
     began_s = next((call.time_s for call in transcript.calls if call.time_s), None)
     day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
     kinds = _kinds(transcript)
+    if not kinds:
+        return None
+    from ctxsim.simulator.provider.models import find_model
+
     models = {kind: found for kind in kinds if (found := find_model(kind[0], day, entries, True, today, kind[1]))}
-    if not kinds or kinds[0] not in models:
+    if kinds[0] not in models:
         return None
     first, own = kinds[0], models[kinds[0]]
     prices = {
