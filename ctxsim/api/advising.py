@@ -154,10 +154,12 @@ def some_of(found: Sequence[Source]) -> list[str]:
 
 def some_of_each(found: Sequence[Source], each: Mapping[str, list[Source]]) -> list[str]:
     """Return the paths that `some_of` chooses for each agent, or all paths of an agent that has few, so that no agent's
-    answer depends on other agents' recordings. Return [] if that is every source, or if a source is a part of a file.
+    answer depends on other agents' recordings. Return [] if that is every source, or if a source is a part or a copy of
+    a file.
     """
     for one in found:
-        if not (one.refused or (one.path and one.path.exists() and not (one.member or one.column or one.reader))):
+        whole = one.path and one.path.exists() and one.held == (one.path, "")
+        if not (one.refused or (whole and not (one.column or one.reader))):
             return []
     looked = [path for own in each.values() for path in some_of(own) or [str(one.path) for one in own]]
     return looked if len(looked) < sum(map(len, each.values())) else []

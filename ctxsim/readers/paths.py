@@ -3,7 +3,6 @@
 import re
 import sys
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from glob import glob
@@ -72,6 +71,11 @@ def session_id(name: str) -> str:
     return found[1] if found else name
 
 
+def _may_be_log(name: str) -> bool:
+    """Return whether a file of this name is read where its folder is given."""
+    return name.endswith(SUFFIXES) or RENAMED.search(name) is not None
+
+
 def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
     """Yield files, and folders that are one source as a whole, in sorted order; refused sources for what can't be read.
 
@@ -88,7 +92,7 @@ def _walk(folder: Path, root: Path, deep: int = 0) -> Iterator[Path | Source]:
         yield Source(str(folder), named=True, refused=refusal)
         return
     for entry in entries:
-        may_be_log = entry.suffix in SUFFIXES or RENAMED.search(entry.name)
+        may_be_log = _may_be_log(entry.name)
         if entry.is_dir():
             if entry.is_symlink():
                 yield _left_out(entry, "is a link to a folder: give that folder by its own name")
@@ -117,17 +121,6 @@ def _left_out(path: Path | str, why: str) -> Source:
     return Source(str(path), refused=NotATranscript(path, why))
 
 
-OF_TASKS = ("/api_conversation_history.json", "/ui_messages.json")
-"""Files of tasks of Cline and Roo Code (`assembly.task_folders`), which say nothing without each other."""
-
-
-def _unless_part(source: Source) -> Source:
-    """Return a source of an archive or a commit; a refused one if only the folder that it lies in is a recording."""
-    if source.name.endswith(OF_TASKS):
-        return _left_out(source.name, "is part of a recording that is a folder: unpack it")
-    return source
-
-
 def _is_own(path: Path) -> bool:
     """Return whether a file is a result of ctxsim: a folder that results are written into isn't read with them."""
     tables = [path.parent, path.parent.parent] if path.suffix == ".parquet" else []
@@ -148,7 +141,8 @@ def sources(*paths: str) -> Iterator[Source]:
     logs: dict[int | bytes | Path, Source] = {}
     for path in paths:
         for source in _sources(path):
-            key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
+            file, member = source.held
+            key = (file.resolve() if file else source.name, member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
                 same = _same(source, logs)
@@ -162,7 +156,7 @@ def _same(source: Source, seen: dict[int | bytes | Path, Source]) -> Source:
     `seen` has logs by what points to equal ones, which are the size and the path without `.gz` or `.zst`, or by digest.
     """
     path = source.path
-    if path is None or source.named or source.member is not None or path.suffix not in SUFFIXES[:4]:
+    if path is None or source.named or path.suffix not in SUFFIXES[:4]:
         return source
     same = source
     # A file that is gone by now or can't be read is reported when it is read.
@@ -188,12 +182,12 @@ def _sources(path: str) -> Iterator[Source]:
     if path.startswith("git:"):
         from ctxsim.readers.source.git import git_sources
 
-        return map(_unless_part, git_sources(path, SUFFIXES))
+        return git_sources(path, _may_be_log, _sources)
     if ":" in path:
         from ctxsim.readers.source.remote import is_remote, remote_sources
 
         if is_remote(path):
-            return remote_sources(path, SUFFIXES, _sources)
+            return remote_sources(path, _may_be_log, _sources)
     if path == "-":
         return iter([Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))])
     if not path:
@@ -258,7 +252,7 @@ def _files(path: str, root: Path) -> Iterator[Source]:
         if isinstance(file, Source):
             yield file
         elif file.suffix == ".zip":
-            yield from _archived(file)
+            yield from _archived(file, named=file == root)
         else:
             yield Source(str(file), file, named=file == root)
     if number < 0:
@@ -267,15 +261,22 @@ def _files(path: str, root: Path) -> Iterator[Source]:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
 
 
-def _archived(path: Path) -> Iterator[Source]:
-    """Yield an archive's members as sources; a damaged archive as one source that raises when it is read."""
-    from ctxsim.readers.source.archive import members
+def _archived(path: Path, named: bool) -> Iterator[Source]:
+    """Yield what an archive holds, as of a folder; a damaged or empty one as a source that raises when it is read."""
+    from ctxsim.readers.source.archive import archived
 
+    def walk(folder: str) -> Iterator[Source]:
+        """Yield files, folders that are one source, and archives within this one, which are left as they are."""
+        root = Path(folder)
+        found = _walk(root, root.resolve())
+        return (one if isinstance(one, Source) else Source(str(one), one, named=named and one == root) for one in found)
+
+    source = None
     try:
-        for name, times in Counter(members(path)).items():
-            yield _unless_part(Source(f"{path}!{name}", path, member=name))
-            if times > 1:
-                yield _left_out(f"{path}!{name}", f"stands in the archive {times} times: only the last one is read")
+        for source in archived(path, _may_be_log, walk):
+            yield source
+        if source is None:
+            yield Source(str(path), path, named=named)
     except InputError as refused:
         yield Source(str(path), path, named=True, refused=refused)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):

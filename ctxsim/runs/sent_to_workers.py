@@ -11,14 +11,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from zipfile import ZipFile
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Source
-from ctxsim.readers.source.archive import listing
 from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.limits import SOURCE_BYTES
 from ctxsim.readers.source.placed import Copies, Placed
@@ -32,9 +31,9 @@ from ctxsim.synthesis import Scenario
 class Carried(msgspec.Struct, frozen=True):
     """A source. Paths are those of the machine that it is from; they are bytes, since names need not be text.
 
-    `files` are the contents of the files at its path, by path. `data` is its content if no file holds it alone: a
-    member of an archive, an object of git, standard input. `hidden` is the start of its path that labels don't show,
-    `shown` what labels show instead. `beside` is the hash of the names beside it.
+    `files` are the contents of the files at its path, by path. `data` is its content if no file holds it: standard
+    input. `hidden` is the start of its path that labels don't show, `shown` what labels show instead. `beside` is the
+    hash of the names beside it.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Carried(msgspec.Struct, frozen=True):
     column: str = ""
     reader: str = ""
     path: bytes | None = None
-    member: str | None = None
     files: dict[bytes, bytes] = {}
     data: bytes | None = None
     refused: tuple[str, str, bool] | None = None
@@ -52,14 +50,11 @@ class Carried(msgspec.Struct, frozen=True):
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them,
-    `archives` the names of all members of the archives among them.
-    """
+    """What all tasks of a bench have in common. `names` are the paths of its sources and of files beside them."""
 
     code: str
     common: Common
     names: tuple[bytes, ...]
-    archives: dict[bytes, list[str]] = {}
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -82,9 +77,7 @@ def shared(tasks: Sequence[Task]) -> bytes:
             names.update(
                 os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
             )
-    packed = {source.path for source in sources if source.path is not None and source.member is not None}
-    archives = {os.fsencode(path.absolute()): list(listing(path)) for path in packed}
-    return msgspec.msgpack.encode(Shared(own_code(), tasks[0].common, tuple(sorted(names)), archives))
+    return msgspec.msgpack.encode(Shared(own_code(), tasks[0].common, tuple(sorted(names))))
 
 
 def job(task: Task) -> bytes:
@@ -101,7 +94,7 @@ def carried(source: Source) -> Carried:
         hidden = f"{Path.cwd()}/"
     made = Carried(
         source.name, source.named, source.column, source.reader, None if path is None else os.fsencode(path),
-        source.member, hidden=hidden, shown=shown, beside=names_beside(source),
+        hidden=hidden, shown=shown, beside=names_beside(source),
     )  # fmt: skip
     try:
         files, data = _content(source)
@@ -112,7 +105,7 @@ def carried(source: Source) -> Carried:
 
 def _content(source: Source) -> tuple[dict[bytes, bytes], bytes | None]:
     path = source.path
-    if source.refused is not None or path is None or source.member is not None:
+    if source.refused is not None or path is None:
         with source.open() as stream, source.readable():
             return {}, stream.read()
     whole = files_below(path) if path.is_dir() else [path, *written_beside(path)]
@@ -150,10 +143,6 @@ class _Place:
             path = self._here(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        for name, members in shared.archives.items():
-            with ZipFile(self._here(name), "w") as archive:
-                for member in members:
-                    archive.writestr(member, b"")
 
     def _here(self, path: bytes) -> Path:
         return Path(self._copies.name + os.fsdecode(path))
@@ -167,7 +156,7 @@ class _Place:
             where, what, no_transcript = one.refused
             refused = (NotATranscript if no_transcript else InputError)(where, what)
         path = None if one.path is None else self._here(one.path)
-        told = {"path": path, "data": one.data, "named": one.named, "member": one.member, "refused": refused}
+        told: dict[str, Any] = {"path": path, "data": one.data, "named": one.named, "refused": refused}
         source = Placed(one.name, root, one.shown, self._copies, **told)
         source.column, source.reader, source.beside = one.column, one.reader, one.beside
         for name, data in one.files.items():

@@ -218,7 +218,7 @@ def test_what_is_no_database_or_none_by_itself(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"tables a, b, c, d, e, f, g, h, i, j, k, l; see: "):
         list(read(str(tmp_path / "many.db")))
     (tmp_path / "x.db.gz").write_bytes(gzip.compress(other.read_bytes()))
-    with pytest.raises(InputError, match="inside an archive or a pipe: unpack it first"):
+    with pytest.raises(InputError, match="is a database in a compressed file or a pipe: unpack it first"):
         list(read(str(tmp_path / "x.db.gz")))
 
 

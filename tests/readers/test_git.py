@@ -8,8 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import zipfile
 from pathlib import Path
 
 import pyarrow
@@ -18,11 +17,8 @@ import pytest
 from invented import claude_session
 from made_runs import made_run
 
-from ctxsim.errors import InputError, NotATranscript
+from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.source import Source
-from ctxsim.readers.source import git as git_source
-from ctxsim.readers.source.git import _ASKED, GitSource
 
 BRANCH = "entire/checkpoints/v1"
 
@@ -82,7 +78,8 @@ def test_what_a_folder_would_give_a_commit_gives_too(tmp_path: Path) -> None:
     (tmp_path / "logs/a.jsonl.gz").write_bytes(gzip.compress(session("one", 3).encode()))
     (tmp_path / "logs/b.jsonl").write_text(session("one", 2))
     (tmp_path / "logs/c.jsonl.gz").write_bytes(gzip.compress(session("two", 1).encode()))
-    (tmp_path / "logs/d.zip").write_bytes(b"PK")
+    with zipfile.ZipFile(tmp_path / "logs/d.zip", "w") as archive:
+        archive.writestr("deep/f.jsonl", session("three", 1))
     pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "logs/e.parquet")
     made_run(tmp_path / "baseline", {"keep-all": [{}]})
     made_run(tmp_path / "many", {"keep-all": [{}]})
@@ -93,10 +90,9 @@ def test_what_a_folder_would_give_a_commit_gives_too(tmp_path: Path) -> None:
     git(tmp_path, "commit", "-m", "logs")
     found = {one.name.rpartition("/")[2]: one for one in sources(f"git:{tmp_path}")}
     # The longest version of the first session is the compressed one, though the other has more bytes.
-    assert list(found) == ["a.jsonl.gz", "c.jsonl.gz", "d.zip", "e.parquet"]
+    assert list(found) == ["a.jsonl.gz", "c.jsonl.gz", "f.jsonl", "e.parquet"]
     assert [len(one.calls) for name in ("a", "c") for one in read_source(found[f"{name}.jsonl.gz"])] == [3, 1]
-    with pytest.raises(NotATranscript, match="are read only from checkouts"):
-        found["d.zip"].open()
+    assert [one.name for one in read_source(found["f.jsonl"])] == [f"git:{tmp_path}@HEAD:logs/d.zip!deep/f.jsonl"]
     assert found["e.parquet"].content().startswith(b"PAR1")
     with pytest.raises(InputError, match="is a finished run"):
         list(sources(f"git:{tmp_path}:baseline"))
@@ -138,7 +134,7 @@ def test_a_repository_without_a_work_tree_a_folder_of_one_and_one_file(repositor
         "1/full.jsonl", "1/metadata.json",
     }  # fmt: skip
     (file,) = sources(f"git:{bare}@{BRANCH}:bb/1/full.jsonl")
-    # A worker gets the source, and opens the repository by itself.
+    # A worker gets the source, and reads the same copy.
     for one in (file, pickle.loads(pickle.dumps(file))):
         with one.open() as stream:
             assert stream.read().decode() == session("two", 2)
@@ -157,7 +153,9 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
         with pytest.raises(InputError, match="larger than 0 MB"):
             one.content()
     monkeypatch.setenv("CTXSIM_MAX_MB", str(size / 1e6))
-    assert found[2].content().decode() == session("two", 2)
+    assert [one.content().decode() for one in sources(f"git:{repository}@{BRANCH}:bb/1/full.jsonl")] == [
+        session("two", 2)
+    ]
     monkeypatch.delenv("CTXSIM_MAX_MB")
     blob = git(repository, "rev-parse", f"{BRANCH}:bb/1/full.jsonl").strip()
     (repository / ".git/objects" / blob[:2] / blob[2:]).chmod(0o644)
@@ -169,8 +167,6 @@ def test_a_blob_that_is_too_large_or_missing_is_refused_and_the_others_are_read(
     (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(InputError, match=r"can't be read by git|a partial clone"):
         list(sources(f"git:{repository}@{BRANCH}"))
-    with pytest.raises(InputError, match=f"^late: is not among the repository's objects: {'0' * 40} missing$"):
-        GitSource("late", repository=repository.resolve(), blob="0" * 40).content()
 
 
 def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None:
@@ -183,20 +179,6 @@ def test_what_is_not_there_is_one_line(repository: Path, tmp_path: Path) -> None
     ):
         with pytest.raises(InputError, match=why):
             list(sources(path))
-
-
-def asked(source: Source) -> tuple[bytes, set[int]]:
-    """A file's bytes, and the processes of git that this process knows."""
-    return source.content(), {process.pid for process in _ASKED.values()}
-
-
-@pytest.mark.skipif(os.name != "posix", reason="processes that are forked")
-def test_a_forked_worker_shares_no_pipe_with_the_process_that_it_comes_from(repository: Path) -> None:
-    source = next(sources(f"git:{repository}@{BRANCH}"))
-    here, before = asked(source)
-    with ProcessPoolExecutor(1, get_context("fork")) as worker:
-        there, after = worker.submit(asked, source).result()
-    assert there == here and len(after - before) == 1
 
 
 def test_git_ends_with_the_process_that_asks_it(repository: Path) -> None:
@@ -212,14 +194,3 @@ def test_nobody_waits_for_a_pipe_in_a_repository(repository: Path, monkeypatch: 
     os.mkfifo(repository / ".git" / "config")
     with pytest.raises(InputError, match="can't be read by git: no answer within 0 s"):
         list(sources(f"git:{repository}"))
-
-
-def test_what_a_log_names_is_looked_for_in_one_listing(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each question to git takes a process, and a log may name any number of sub-agents.
-    (source,) = (one for one in sources(f"git:{repository}@{BRANCH}:bb") if one.name.endswith(".jsonl"))
-    asked: list[tuple[str, ...]] = []
-    ran = git_source._run
-    monkeypatch.setattr(git_source, "_run", lambda *given: asked.append(given[2:]) or ran(*given))
-    beside = source.place.parent
-    found = [source.near([beside / name]) for name in ("full.jsonl", "agent-a.jsonl", "*", "metadata.json")]
-    assert found == [True, False, False, True] and len(asked) <= 1

@@ -149,30 +149,17 @@ def test_columns_and_readers_of_a_path(tmp_path: Path) -> None:
             list(sources(given))
 
 
-def test_a_member_that_only_its_folder_makes_a_recording_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for name in ("task/api_conversation_history.json", "task/ui_messages.json", "b.json"):
-            archive.writestr(name, "[]")
-    said = [(one.name.partition("!")[2], one.refused and one.refused.what) for one in sources(str(tmp_path / "a.zip"))]
-    why = "is part of a recording that is a folder: unpack it"
-    assert said == [
-        ("b.json", None),
-        *((f"task/{name}.json", why) for name in ("api_conversation_history", "ui_messages")),
-    ]
-
-
 def test_archives_are_their_members_and_what_is_no_file_is_said(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("b.json", "a/c.json"):
-            archive.writestr(name, "[]")
+            archive.writestr(name, f'["{name}"]')
     put(tmp_path / "b.zip", "damaged")
     with zipfile.ZipFile(tmp_path / "c.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.json", " " * 1_000_001)
     found = list(sources(str(tmp_path)))
-    assert [(one.name, one.member, one.named) for one in found] == [
-        (f"{tmp_path}/a.zip!a/c.json", "a/c.json", False), (f"{tmp_path}/a.zip!b.json", "b.json", False),
-        (f"{tmp_path}/b.zip", None, True), (f"{tmp_path}/c.zip", None, True),
-    ]  # fmt: skip
+    assert [(one.name, *one.held, one.named) for one in found] == [
+        (f"{tmp_path}/a.zip!{name}", tmp_path / "a.zip", name, False) for name in ("a/c.json", "b.json")
+    ] + [(f"{tmp_path}/{name}.zip", tmp_path / f"{name}.zip", "", True) for name in ("b", "c")]
     assert [one.refused and one.refused.what.partition(" times")[0] for one in found] == [
         None, None, None, "expands to more than 100"
     ]  # fmt: skip

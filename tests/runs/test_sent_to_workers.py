@@ -46,7 +46,8 @@ def folder(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         archive.write(logs / "log05.jsonl", "deep/log05.jsonl")
         # A sub-agent finds its session among the other members, also by the ending of its name.
         for name in ("main.jsonl.gz", "main/subagents/agent-x.jsonl"):
-            archive.write(found / name, f"deep/{name}")
+            more = gzip.compress(b"\n", mtime=0) if name.endswith(".gz") else b"\n"
+            archive.writestr(f"deep/{name}", (found / name).read_bytes() + more)
     (found / "broken.json").write_text('{"what"')
     (found / "gone.json").symlink_to(tmp_path / "nowhere")
     with closing(sqlite3.connect(found / "strange.db")) as database:

@@ -82,8 +82,10 @@ def save(path: Path, index: Index) -> None:
 
 def key_of(source: Source) -> Key:
     """Return the key of a source in an index, with the present state of its files."""
-    path = str(source.path.resolve() if source.path else source.name)
-    return Key(path, f"{source.member or ''}!{source.column}!{source.reader}", _state(source))
+    path, member = source.held
+    return Key(
+        str(path.resolve() if path else source.name), f"{member}!{source.column}!{source.reader}", _state(source)
+    )
 
 
 def known(index: Index, key: Key) -> tuple[Session, ...] | None:
@@ -106,7 +108,7 @@ def add(index: Index, key: Key, sessions: tuple[Session, ...]) -> bool:
 
 def _state(source: Source) -> tuple[tuple[int, int], ...]:
     """Sizes and times of a source's files, with a database's write-ahead log; () for a source that isn't indexed."""
-    path = source.path
+    path, _ = source.held
     if path is None or source.refused is not None or source.reader.endswith(".py"):
         return ()
     files: Iterable[Path] = sorted(path.rglob("*")) if path.is_dir() else (path, path.with_name(f"{path.name}-wal"))

@@ -5,56 +5,46 @@ Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/c
 
 import io
 import struct
-import threading
 import zipfile
 import zlib
-from collections.abc import KeysView
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ctxsim.errors import InputError
-from ctxsim.readers.source.limits import check_expansion, most_bytes, read_all, too_large
+from ctxsim.errors import InputError, NotATranscript
+from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes, read_all, too_large
+from ctxsim.readers.source.placed import copied
+from ctxsim.readers.source.source import Source
 
 ZSTANDARD = 93
 
 
-def members(path: Path) -> list[str]:
-    """Return the names of a zip archive's members, in sorted order.
+def archived(path: Path, wanted: Callable[[str], bool], walk: Callable[[str], Iterator[Source]]) -> Iterator[Source]:
+    """Yield the sources in a zip archive: copies of the `wanted` members, as `copied` does.
 
     Raises InputError for an archive that expands too much, and what `zipfile` raises for a damaged one.
     """
-    archive = _archive(path, _state(path))
-    check_archive(archive, str(path))
-    return sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    with zipfile.ZipFile(path) as archive:
+        check_archive(archive, str(path))
 
+        def put(places: Mapping[str, Path]) -> Iterator[tuple[Path, InputError]]:
+            pace = Pace(str(path))
+            for name, copy in places.items():
+                try:
+                    data = member_bytes(archive, archive.getinfo(name))
+                except InputError as error:
+                    yield copy, error
+                else:
+                    pace.took(copy.write_bytes(data))
 
-def member(path: Path, name: str) -> bytes:
-    """Return a member of the archive at a path, decompressed."""
-    with _ONE_AT_A_TIME:
-        archive = _archive(path, _state(path))
-        return member_bytes(archive, archive.getinfo(name))
-
-
-def listing(path: Path) -> KeysView[str]:
-    """Return the names of all members of the archive at a path, which is kept open."""
-    return _archive(path, _state(path)).NameToInfo.keys()
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    now = path.stat()
-    return now.st_ino, now.st_size, now.st_mtime_ns
-
-
-_ONE_AT_A_TIME = threading.Lock()
-"""An open archive has one file position, which the threads of a cluster's worker would share."""
-
-
-@lru_cache(maxsize=1)
-def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
-    """Return an open archive. The last one is kept, so that its list of members is read once, not for each of them."""
-    return zipfile.ZipFile(path)
+        size = sum(info.file_size for name, info in archive.NameToInfo.items() if wanted(name))
+        yield from copied(archive.NameToInfo, wanted, put, walk, f"{path}!", archive=path, size=size)
+        for name, times in Counter(archive.namelist()).items():
+            if times > 1 and not name.endswith("/"):
+                why = f"stands in the archive {times} times: only the last one is read"
+                yield Source(f"{path}!{name}", refused=NotATranscript(f"{path}!{name}", why))
 
 
 def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

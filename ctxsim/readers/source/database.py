@@ -51,14 +51,14 @@ page that is in a tree many times has endless rows.
 class Database(ExitStack[None]):
     """A source that is a database. Each `read` sees one moment of it, even while a program writes.
 
-    A context manager: its end deletes temporary copies. Raises InputError for a database in an archive or a pipe.
+    A context manager: its end deletes temporary copies. Raises InputError for one that is compressed or in a pipe.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__()
         self.name = source.name
-        if source.path is None or source.member is not None or _starts(source.path, len(SQLITE)) != SQLITE:
-            raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
+        if source.path is None or _starts(source.path, len(SQLITE)) != SQLITE:
+            raise InputError(self.name, "is a database in a compressed file or a pipe: unpack it first")
         self.path = source.path
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")

@@ -3,26 +3,21 @@
 Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-scm.com/docs/git-ls-tree
 """
 
-import atexit
 import os
 import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
-from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.source.limits import most_bytes, too_large
+from ctxsim.errors import InputError
+from ctxsim.readers.source.limits import Pace, most_bytes, too_large
+from ctxsim.readers.source.placed import copied
 from ctxsim.readers.source.source import Source
 
 GIT = "git:"
-
-AS_FILES = (".zip", ".db", ".vscdb")
-"""Endings of files that are read in place, and so not from a commit."""
 
 ANSWER_S = 120.0
 """Most seconds that one git command may take."""
@@ -40,75 +35,63 @@ _IDS = (
 _AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
 
 
-@dataclass(eq=False)
-class GitSource(Source):
-    """A file of a commit, in a repository on this machine. Worker processes open the repository again."""
-
-    _: KW_ONLY
-    repository: Path
-    blob: str
-    tree: str = ""
-
-    def _listing(self) -> frozenset[str]:
-        return _files(self.repository, self.tree)
-
-    def kept(self) -> bytes:
-        """Return the file's bytes, compressed if they are."""
-        return _content(self.repository, self.blob, self.name)
+_FILE = re.compile(rb"\d+ blob (\w+) +(\S+)\t([^\0]+)\0")
+"""A file in a listing: the name of its content, the size of that, and its path."""
 
 
-@lru_cache(maxsize=8)
-def _files(repository: Path, tree: str) -> frozenset[str]:
-    """The files of a commit. They are asked for once: a log may name any number of sub-agents, which may have files."""
-    listed = _run(repository, tree, "ls-tree", "-r", "-z", "--name-only", tree)
-    return frozenset(listed.decode("utf-8", "replace").split("\0"))
+def git_sources(path: str, wanted: Callable[[str], bool], walk: Callable[[str], Iterator[Source]]) -> Iterator[Source]:
+    """Yield the sources of `git:REPOSITORY[@REF][:FOLDER]`: copies of the `wanted` files, as `copied` does.
 
-
-def git_sources(path: str, endings: tuple[str, ...]) -> Iterator[Source]:
-    """Yield the files with some endings that `git:REPOSITORY[@REF][:FOLDER]` stands for, in the order of their paths.
-
-    Of several versions of a session, only the longest, and none of a run's own files. Raises InputError if there is no
-    such repository, ref or folder.
+    Of several files of a session, only the longest. Raises InputError if there is no such repository, ref or folder.
     """
     repository, ref, folder = _parts(path)
     tree = _run(repository, path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}").strip()
-    shown = f"{GIT}{repository}@{ref}"
-    # Each content is read once, under its first name: a tree can name it any number of times.
-    first: dict[str, tuple[str, int]] = {}
-    lines = _run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()).split(b"\0")
-    entries = [(name.decode("utf-8", "replace"), head) for head, _, name in (line.partition(b"\t") for line in lines)]
-    names = {PurePosixPath(file) for file, _ in entries}
-    names |= {file.parent for file in names}
-    runs = {file.parent for file in names if file.name == "run.json" and file.with_name("summary.parquet") in names}
-    left_out = False
-    for file, head in entries:
-        inside = not folder or file == folder or file.startswith(f"{folder}/")
-        if inside and file.endswith(endings) and head.split()[1:2] == [b"blob"]:
-            above = PurePosixPath(file).parents[: 2 if file.endswith(".parquet") else 1]
-            if file.endswith((".parquet", "run.json")) and runs.intersection(above):
-                left_out = True
-                continue
-            _, _, blob, length = head.decode().split()
-            if not length.isdecimal():
-                raise InputError(path, f"{file} is not among the repository's objects: a partial clone? fetch it first")
-            first.setdefault(blob, (file, int(length)))
-    if not first:
-        a_run = "is a finished run, which ctxsim report shows; name the recordings"
-        raise InputError(path, a_run if left_out else f"has no files with the endings {', '.join(endings)}")
-    longest: dict[str, tuple[int, str, Source]] = {}
-    for blob, (file, size) in first.items():
-        name, where = f"{shown}:{file}", repository.resolve()
-        key, source = blob, GitSource(name, member=file, repository=where, blob=blob, tree=tree.decode())
-        if file.endswith(AS_FILES):
-            source.refused = NotATranscript(source.name, f"{', '.join(AS_FILES)} are read only from checkouts")
-        # A file that can't be read is refused when it is read.
-        elif size <= most_bytes():
+    shown = f"{GIT}{repository}@{ref}:"
+    listed = _FILE.findall(_run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()))
+    files = {os.fsdecode(file): (blob.decode(), length) for blob, length, file in listed}
+    inside = [file for file in files if not folder or file == folder or file.startswith(f"{folder}/")]
+    if not inside:
+        raise InputError(path, "has no files")
+    sizes = {file: files[file][1] for file in inside if wanted(file)}
+    if missing := [file for file, length in sizes.items() if not length.isdigit()]:
+        raise InputError(path, f"{missing[0]} is not among the repository's objects: a partial clone? fetch it first")
+    blobs: dict[Path | None, str] = {}
+
+    def put(places: Mapping[str, Path]) -> Iterator[tuple[Path, InputError]]:
+        pace, objects = Pace(path), None
+        with ExitStack() as running:
+            for file, copy in places.items():
+                if objects is None:
+                    objects = running.enter_context(_git(repository, "cat-file", "--batch"))
+                    running.callback(objects.kill)
+                try:
+                    data = _content(objects, files[file][0], shown + file)
+                except InputError as error:
+                    # Git has more to say, or exits in the middle of a damaged object.
+                    running.close()
+                    objects = None
+                    yield copy, error
+                else:
+                    pace.took(copy.write_bytes(data))
+                    blobs[copy] = files[file][0]
+
+    # Readers look for names of recordings beside the folder too.
+    names = {*inside, *filter(wanted, files)}
+    found: list[tuple[str, int, Source]] = []
+    for source in copied(names, sizes.__contains__, put, walk, shown, folder, size=sum(map(int, sizes.values()))):
+        key, length = source.name, 0
+        if source.path in blobs:
+            # A file that can't be read is refused when it is read.
+            key = blobs[source.path]
             with suppress(InputError):
                 data = source.content()
-                key, size = _session(data[:_START_BYTES]) or blob, len(data)
-        if key not in longest or size > longest[key][0]:
-            longest[key] = size, file, source
-    yield from (source for _, _, source in sorted(longest.values(), key=lambda one: one[1]))
+                key, length = _session(data[:_START_BYTES]) or key, len(data)
+        found.append((key, length, source))
+    longest: dict[str, tuple[int, Source]] = {}
+    for key, length, source in found:
+        if key not in longest or length > longest[key][0]:
+            longest[key] = length, source
+    yield from (source for key, _, source in found if longest[key][1] is source)
 
 
 def _session(start: bytes) -> str:
@@ -177,41 +160,19 @@ def _run(repository: Path, path: str, *arguments: str) -> bytes:
     return found
 
 
-_ASKED: dict[tuple[Path, int], subprocess.Popen[bytes]] = {}
-"""Running `git cat-file --batch`, by repository and process id: a forked worker must not share its parent's pipe."""
-
-
-@atexit.register
-def _end_asked() -> None:
-    for (_, process), objects in _ASKED.items():
-        if process == os.getpid():
-            with objects:
-                objects.kill()
-
-
-def _content(repository: Path, blob: str, name: str) -> bytes:
-    """Return an object's bytes. Raises InputError if it is too large, damaged, or missing."""
-    key = repository, os.getpid()
-    if key not in _ASKED:
-        _ASKED[key] = _git(repository, "cat-file", "--batch")
-    objects = _ASKED[key]
+def _content(objects: subprocess.Popen[bytes], blob: str, name: str) -> bytes:
+    """Return an object's bytes from `git cat-file`. Raises InputError if it is too large, damaged, or missing."""
     assert objects.stdin and objects.stdout
     objects.stdin.write(f"{blob}\n".encode())
     objects.stdin.flush()
     head = objects.stdout.readline().split()
     if len(head) != 3:
         raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
-    try:
-        size = int(head[2])
-        if size > most_bytes():
-            raise too_large(name)
-        data = objects.stdout.read(size)
-        # A line end stands behind the object.
-        if len(data) < size or not objects.stdout.read(1):
-            raise InputError(name, "is a damaged object of the repository")
-        return data
-    except BaseException:
-        # Git has more to say, or exits in the middle of a damaged object.
-        objects.kill()
-        with _ASKED.pop(key):
-            raise
+    size = int(head[2])
+    if size > most_bytes():
+        raise too_large(name)
+    data = objects.stdout.read(size)
+    # A line end stands behind the object.
+    if len(data) < size or not objects.stdout.read(1):
+        raise InputError(name, "is a damaged object of the repository")
+    return data

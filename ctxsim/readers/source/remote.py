@@ -6,14 +6,13 @@ Documentation: https://filesystem-spec.readthedocs.io/en/latest/usage.html
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ctxsim.errors import CtxsimError, InputError, how_to_install, one_line
-from ctxsim.readers.source.database import WRITTEN_BESIDE
-from ctxsim.readers.source.placed import Copies, Placed, retold
+from ctxsim.errors import InputError, how_to_install, one_line
+from ctxsim.readers.source.placed import copied
 from ctxsim.readers.source.source import Source
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec", "https": "aiohttp", "http": "aiohttp"}
@@ -32,12 +31,12 @@ def is_remote(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], Iterator[Source]]) -> Iterator[Source]:
-    """Yield the sources under an address, sorted by name; `walk` finds them in the folder of copies.
+def remote_sources(
+    address: str, wanted: Callable[[str], bool], walk: Callable[[str], Iterator[Source]]
+) -> Iterator[Source]:
+    """Return the sources under an address, sorted by name: copies of the `wanted` objects, as `copied` does.
 
-    Objects with one of these endings are copied. Others become empty files: readers know folders by the names in them.
-    The copies are deleted when no source needs them any more. Raises InputError for an address that can't be read, and
-    if fsspec or the store's package is missing.
+    Raises InputError for an address that can't be read, and if fsspec or the store's package is missing.
     """
     parts = urlsplit(address)
     scheme = f"{parts.scheme}://"
@@ -47,41 +46,13 @@ def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], I
     shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
     store = _store(parts.scheme, shown)
     top, objects = _listed(store, address, shown)
-    copies = Copies()
-    root = f"{copies.name}/"
-    wanted: dict[Path, str] = {}
-    for below, at in sorted(objects.items()):
-        try:
-            path = _stand_in(Path(root), below)
-        except (OSError, ValueError) as error:
-            unplaced = InputError(scheme + below, f"can't be copied: {error}")
-            yield Placed(scheme + below, root, scheme, named=True, refused=unplaced, keeps=copies)
-            continue
-        if below == top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
-            wanted[path] = at
-    refused: dict[Path | None, InputError] = {}
-    for path, why in _fetch(store, wanted):
-        refused[path] = _refusal(scheme + str(path).removeprefix(root), why)
-    try:
-        for source in walk(root + top):
-            failed = refused.get(source.path)
-            yield Placed(
-                source.name.replace(root, scheme), root, scheme, copies,
-                path=None if failed else source.path, named=source.named or failed is not None, member=source.member,
-                refused=failed or (source.refused and retold(source.refused, root, scheme)),
-            )  # fmt: skip
-    except CtxsimError as error:
-        raise retold(error, root, scheme) from None
 
+    def put(places: Mapping[str, Path]) -> Iterator[tuple[Path, InputError]]:
+        of = {path: below for below, path in places.items()}
+        for path, error in _fetch(store, {path: objects[below] for path, below in of.items()}):
+            yield path, _refusal(scheme + of[path], error)
 
-def _stand_in(root: Path, below: str) -> Path:
-    """Return an empty file at the place of an object's copy. Raises ValueError for a name that leads elsewhere."""
-    if {"", ".", ".."}.intersection(below.split("/")):
-        raise ValueError("its name is no path")
-    path = root / below
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    return path
+    return copied(objects, wanted, put, walk, scheme, top)
 
 
 def _store(scheme: str, shown: str) -> Any:

@@ -1,15 +1,15 @@
-"""Where transcripts are read from: a file, compressed or not, a member of an archive, a folder, or standard input."""
+"""Where transcripts are read from: a file, compressed or not, a folder, or standard input."""
 
 import codecs
 import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, count, pairwise
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -54,8 +54,6 @@ class Source:
     data: bytes | None = field(default=None, repr=False)
     named: bool = False
     """Whether the user named the source; else it was found in a folder or an archive."""
-    member: str | None = None
-    """Its path in its archive or commit, if it is in one."""
     refused: InputError | None = None
     """The error that `open` raises, if the source can't or must not be opened."""
     column: str = ""
@@ -91,42 +89,30 @@ class Source:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
 
     def kept(self) -> Path | bytes:
-        """Return the file, or the bytes of what is in memory or in an archive; compressed if they are."""
+        """Return the file, or the bytes of what is in memory; compressed if they are."""
         if self.data is not None:
             return self.data
         assert self.path is not None
-        if self.member is None:
-            return self.path
-        from ctxsim.readers.source.archive import member
+        return self.path
 
-        with self.readable():
-            return member(self.path, self.member)
+    @property
+    def held(self) -> tuple[Path | None, str]:
+        """The user's file or folder that holds it, None if there is none, and its name in that; '' if it is all."""
+        return self.path, ""
 
     @property
     def place(self) -> PurePath:
-        """The file's path; in its archive or commit, if it is in one."""
-        return PurePath(self.path or self.name) if self.member is None else PurePosixPath(self.member)
+        """The file's path."""
+        return PurePath(self.path or self.name)
 
     def near(self, places: Iterable[PurePath]) -> bool:
         """Return whether there is a file at any of some places, each given as `place` gives this one's."""
-        if self.member is None:
-            return self.path is not None and any(Path(place).exists() for place in places)
-        return not self._listing().isdisjoint(map(str, places))
+        return self.path is not None and any(Path(place).exists() for place in places)
 
     def files_in(self, folder: PurePath) -> dict[str, str]:
         """Return the names of the sources in a folder, given as `place` gives this one's, by their files' own names."""
-        if self.member is None:
-            beside = sorted(Path(folder).glob("*")) if self.path is not None else []
-            return {path.name: str(path) for path in beside if path.is_file()}
-        root = self.name.removesuffix(self.member)
-        files = (PurePosixPath(name) for name in sorted(self._listing()))
-        return {file.name: f"{root}{file}" for file in files if file.parent == folder}
-
-    def _listing(self) -> Set[str]:
-        """Return the paths of all files in this one's archive or commit."""
-        from ctxsim.readers.source.archive import listing
-
-        return listing(self.path) if self.path is not None else frozenset()
+        beside = sorted(Path(folder).glob("*")) if self.path is not None else []
+        return {path.name: str(path) for path in beside if path.is_file()}
 
     def _check(self, kept: Path | bytes, stream: Any) -> None:
         """Decompress a file once, keeping nothing, to check its expanded size. Damage is reported when it is read."""

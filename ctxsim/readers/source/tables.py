@@ -43,7 +43,7 @@ def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int
 
 
 def _size(source: Source) -> int:
-    return source.path.stat().st_size if source.path and not source.member else len(source.content())
+    return source.path.stat().st_size if source.path else len(source.content())
 
 
 def _parquet(source: Source) -> Any:

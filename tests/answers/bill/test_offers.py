@@ -25,6 +25,7 @@ from ctxsim.answers.bill.sums import billed
 from ctxsim.counting.tokenizers import DATED
 from ctxsim.policies.agents.given import Given
 from ctxsim.readers.source import Source
+from ctxsim.readers.source.placed import Placed
 from ctxsim.simulator.provider.models import Model
 from ctxsim.simulator.provider.prices import Hours, Prices
 
@@ -254,9 +255,13 @@ def test_facts_are_read_again_where_a_file_or_what_lies_beside_it_has_changed(tm
     index = Index()
     source = Source(str(file), path=file)
     assert not taken(index, source) and taken(index, Source(str(file), path=file))
-    # Another column, member or reader of it is something else; a reader of the user's own may have changed.
-    for more in ({"column": "text"}, {"member": "b.jsonl"}):
-        assert not taken(index, Source(str(file), path=file, **more))  # type: ignore[arg-type]
+    # Another column, a copy of its member, or a reader is something else; a reader of the user's own may have changed.
+    assert not taken(index, Source(str(file), path=file, column="text"))
+    for copy in ("first", "second"):
+        member = Placed("a.db!b", f"{copy}/", "a.db!", archive=file, path=tmp_path / copy)
+        assert taken(index, member) is (copy == "second"), "wherever the copy is"
+        # What is in no file of the user's is copied from elsewhere, and may be another by now.
+        assert not taken(index, Placed("s3://b", f"{copy}/", "s3://", path=file))
     own = Source(str(file), path=file)
     own.reader = "mine.py"
     assert not taken(index, own) and not taken(index, own)

@@ -129,7 +129,7 @@ def test_what_sub_agents_cost_is_told_by_progress_unless_their_own_files_are_the
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for file in tmp_path.rglob("*.jsonl*"):
             archive.write(file, f"deep/{file.relative_to(tmp_path)}")
-    for command in (["init"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "x"]):
+    for command in (["init"], ["add", "*.jsonl*"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "x"]):
         subprocess.run(["git", "-C", tmp_path, *command], check=True, capture_output=True)
     for kept in (f"{tmp_path / 'all.zip'}", f"git:{tmp_path}"):
         (again,) = [each for source in sources(kept) if source.name.endswith("s.jsonl") for each in read_source(source)]

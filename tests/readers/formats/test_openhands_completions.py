@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -270,12 +269,3 @@ def test_a_folder_is_a_run_s_own_where_it_holds_records_alone(tmp_path: Path) ->
     (folder / "another.jsonl").unlink()
     (folder / "inside").mkdir()
     assert not owns(folder)
-
-
-def test_requests_in_an_archive_are_refused_rather_than_taken_for_runs(tmp_path: Path) -> None:
-    folder = write(tmp_path / "run", record(1_700_000_000.5, FIRST, DONE))
-    (file,) = folder.iterdir()
-    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
-        archive.write(file, file.name)
-    with pytest.raises(InputError, match="is one request of a run: unpack the archive and give the whole folder"):
-        list(read(str(tmp_path / "run.zip")))

@@ -86,8 +86,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per conversation of a run; of a single file, the transcript of its request."""
     notes: list[str] = []
     if not sample.folder:
-        if source.member is not None or not (source.named or source.path):
-            raise InputError(source.name, "is one request of a run: unpack the archive and give the whole folder")
         yield from transcripts([_logged(sample.document, source.name)], source.name, NAME, notes)
         return
     files = sorted(_files(sample.folder), key=lambda file: (_time_s(file), file.name))
