@@ -20,6 +20,7 @@ from ctxsim.errors import CtxsimError, UnknownName
 from ctxsim.readers import sources
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
+from ctxsim.readers.source.placed import Placed
 from ctxsim.results import InputInfo
 from ctxsim.runs.conduct import Watch
 
@@ -99,9 +100,9 @@ def test_each_agent_has_its_own_part_and_what_is_no_file_has_none(tmp_path: Path
     files(task, [99_999])
     made = [*found, Source(str(task), task)]
     assert some_of_each(made, {"codex": made})[0] == str(task)
-    for field in ("member", "column", "reader"):
-        other = Source(found[0].name, found[0].path)
-        setattr(other, field, "x")
+    of_an_archive = Placed("a.zip!x", "/copies/", "a.zip!", archive=tmp_path / "a.zip", path=found[0].path)
+    parts = (Source(found[0].name, found[0].path, column="x"), Source(found[0].name, found[0].path, reader="x"))
+    for other in (*parts, of_an_archive):
         assert some_of_each([*found, other], by_agent(found, [])) == []
 
 
