@@ -9,11 +9,16 @@ CtxsimError
 └── ContractError  a policy that breaks the contract that makes its numbers comparable
 """
 
+import contextlib
 import difflib
+import os
 import re
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
+
+_OURS = str(Path(__file__).parent) + os.sep, contextlib.__file__
+"""Files that lead to no error by themselves: ctxsim's, and the one that calls its context managers."""
 
 LONGEST = 1_900
 """Most characters of a message: it stays readable whatever text of a file it quotes."""
@@ -54,10 +59,19 @@ class TooLong(BaseException):
 
 
 def told(error: BaseException) -> str:
-    """Return one line for an exception of any type: the type, the message, and the file and line that raised it."""
+    """Return one line for an exception of any type: the type, the message, and the file and line that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    at = own_line(error) or (frames[-1] if frames else None)
+    place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
     return one_line(f"{type(error).__name__}: {error}{place}")
+
+
+def own_line(error: BaseException) -> traceback.FrameSummary | None:
+    """Return the line of the first file outside ctxsim that led to an error, whatever it called there; None if only
+    ctxsim's code did.
+    """
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
+    return next((one for one in reversed(frames) if one.filename == frames[0].filename), None)
 
 
 class InputError(CtxsimError):

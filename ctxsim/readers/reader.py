@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
+import msgspec
+
 from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed, told, unknown
 from ctxsim.plugins import forgotten_by, installed, loaded
 from ctxsim.plugins.files import load_file
@@ -191,13 +193,21 @@ def of_user(reader: Reader) -> bool:
 
 
 def transcripts_of(reader: Reader, source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Yield the transcripts of a source. Raises ReaderFailed if the reader, a user's one, gives anything else."""
+    """Yield the transcripts of a source. Raises ReaderFailed if the reader, a user's one, gives anything else, or a
+    transcript in which something has another type than its field.
+    """
     found: Iterable[Any] = reader.read(source, sample)
     if not isinstance(found, Iterable):
         raise ReaderFailed(source.name, f"the reader {reader.NAME} gives {found!r} instead of transcripts")
     for one in found:
         if not isinstance(one, Transcript):
             raise ReaderFailed(source.name, f"the reader {reader.NAME} gives {one!r:.40} instead of a Transcript")
+        if of_user(reader):
+            try:
+                one = msgspec.convert(msgspec.to_builtins(one), Transcript)
+            # A TypeError: of no type that JSON knows.
+            except (msgspec.ValidationError, TypeError) as error:
+                raise ReaderFailed(source.name, f"the reader {reader.NAME} gives a wrong value: {error}") from None
         yield one
 
 

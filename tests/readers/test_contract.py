@@ -87,6 +87,16 @@ BROKEN = {
         'any(isinstance(one, dict) and "who" in one for one in sample.records)',
         'next(True for one in iter(lambda: sample.records, 0) if isinstance(one[0], dict) and "who" in one[0])',
         "other JSON: took longer than 0.3 s; CTXSIM_POLICY_SECONDS sets the limit"),
+    "a helper of ours": ('made.user(one["message"])', "made.user(5)",
+                         "raised AttributeError: 'int' object has no attribute 'text' (mine.py:21)"),
+    "arguments as a dict": ('one["input"], one["name"]', '{"q": 1}, one["name"]', "can't be read: {log}: the reader"
+                                   " mine.py gives a wrong value: Expected `str`, got `object` - at `$.items[1].text`"),
+    "an unknown kind": ('Part("assistant"', 'Part("model"', "can't be read: {log}: the reader mine.py gives a wrong "
+                        "value: Invalid enum value 'model' - at `$.items[3].kind`"),
+    "usage in a text": ('Usage(one["input_tokens"], 1)', 'Usage("40", 1)', "can't be read: {log}: the reader mine.py "
+                        "gives a wrong value: Expected `int`, got `str` - at `$.calls[1].usage.input_tokens`"),
+    "a value of no type": ('"mine")', '1j)', "can't be read: {log}: the reader mine.py gives a wrong value: Encoding"
+                           " objects of type complex is unsupported"),
     "changes": ("    yield made", "    source.path.write_text('{}') if source.path else None\n    yield made",
                 "reading changed the file"),
 }  # fmt: skip

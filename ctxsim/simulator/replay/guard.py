@@ -3,15 +3,12 @@
 An exception, an attempt to end the process and a call that takes too long become an error of one line with its place.
 """
 
-import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
-from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import LONGEST, ContractError, TooLong, one_line
+from ctxsim.errors import LONGEST, ContractError, TooLong, one_line, own_line
 from ctxsim.policies import Policy
 
 MOMENTS = (
@@ -21,9 +18,6 @@ MOMENTS = (
 
 SAID = LONGEST // 2
 """Most characters of an error's message, so that its place still fits."""
-
-_OURS = str(Path(__file__).parents[2]) + os.sep
-
 
 _hear: Callable[[str], object] | None = None
 """Callback for each call into users' code, and for its end, with ''. If set, it replaces the time limit here."""
@@ -64,10 +58,8 @@ def _said(error: Exception) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The line of the policy's file that led to an error, whatever it called there; '' if only ctxsim's code did."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    line = own_line(error)
+    return f" ({line.filename}:{line.lineno})" if line else ""
 
 
 @contextmanager
