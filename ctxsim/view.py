@@ -6,6 +6,7 @@ item before and after and the reason, which is what the audit trail and the runn
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -15,7 +16,7 @@ from typing import Any, Literal, overload
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.transcript import Item, Sizes
+from ctxsim.transcript import SYNTHETIC_KINDS, Item, Sizes
 
 Action = Literal["edited", "dropped", "inserted"]
 
@@ -69,6 +70,21 @@ def each_exchange(items: Iterable[Item]) -> Iterator[list[Item]]:
         asks = asks or item.kind == "tool_call"
     if group:
         yield group
+
+
+def _number(place: Any) -> int:
+    """Return a place. Raises ContractError for anything else, such as the item itself."""
+    try:
+        return operator.index(place)
+    except TypeError:
+        raise ContractError(f"a place is a number, as item.place, not {type(place).__name__}") from None
+
+
+def _text(text: Any) -> str:
+    """Return a text. Raises ContractError for anything else."""
+    if isinstance(text, str):
+        return text
+    raise ContractError(f"an item's text is a str, not {type(text).__name__}")
 
 
 class View(Sequence[Item]):
@@ -150,7 +166,7 @@ class View(Sequence[Item]):
         return found
 
     def _position(self, place: int) -> int | None:
-        if place < 0:
+        if _number(place) < 0:
             return next((position for position, item in enumerate(self) if item.place == place), None)
         position = bisect_left(self._items, place, 0, self._length, key=_order)
         while position < self._length and self._items[position].order == place:
@@ -185,7 +201,7 @@ class View(Sequence[Item]):
         changes: dict[int, Item | None] = {}
         for position in self._positions(texts):
             item = self._items[position]
-            if (text := texts[item.place]) != item.text:
+            if (text := _text(texts[item.place])) != item.text:
                 changes[position] = item.with_text(text)
         return self._edit(changes, reason)
 
@@ -202,9 +218,12 @@ class View(Sequence[Item]):
         sources: Collection[int] = (),
     ) -> View:
         """Return a view with a synthetic item that stands before the recorded item of place `at`, or at the end."""
+        if kind not in SYNTHETIC_KINDS:
+            raise ContractError(f"inserts a {kind}; a policy makes only a summary or a note")
         # At most the place of the next recorded item, which is the `at` of a synthetic item at the end.
-        at = min(at, self[-1].order + (not self[-1].synthetic)) if self._length else 0
-        made = Item(kind, self.next_place, self.next_place, text, at=at, sources=tuple(sorted(sources)))
+        at = min(_number(at), self[-1].order + (not self[-1].synthetic)) if self._length else 0
+        about = tuple(sorted(map(_number, sources)))
+        made = Item(kind, self.next_place, self.next_place, _text(text), at=at, sources=about)
         position = bisect_left(self._items, at, 0, self._length, key=_order)
         while position < self._length and self._items[position].order == at and self._items[position].synthetic:
             position += 1

@@ -173,7 +173,9 @@ def test_a_run_of_nothing_but_failures_is_none(tmp_path: Path, monkeypatch: pyte
 
     for room in ("conduct", "task", "identity"):
         monkeypatch.setattr(f"ctxsim.runs.{room}.specs_of", lambda setting: [spec_of(FailsHere)])
-    with pytest.raises(ContractError, match="no policy could be replayed; the first: a: fails-here: before_call"):
+    with pytest.raises(
+        ContractError, match="no policy could be replayed; the first: a: call 1: fails-here: before_call"
+    ):
         conduct(Setting("a", "a", ("fails-here",)), tmp_path / "out", paths=[str(tmp_path / "logs")])
     assert not (tmp_path / "out").exists()
 

@@ -38,14 +38,15 @@ BAD = {
                  "            except Exception: pass", "took longer than 0.3 s"),
     "place": ("    def before_call(self, view): return view.drop([99], 'no')",
               ": before_call: item 99 is not in the view"),
-    "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
+    "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "a str, not int"),
+    "end": ("    def end(self): raise ValueError('no')", "end raised ValueError: no"),
 }  # fmt: skip
 
 PLACED = {
     BAD[how][1]
     for how in (
         "raises", "raises much", "start", "result", "threshold", "after", "exit", "recursion",
-        "place", "replaced",
+        "place", "replaced", "end",
     )
 }  # fmt: skip
 """What the policy's own line led to: the line is told."""
@@ -105,7 +106,7 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = ctxsim(
         "bench", "logs", "--out", "out", "--policy", "mask:keep=0", "--policy", "bad.py:Bad", "-q", cwd=folder
     )  # fmt: skip
-    assert done.returncode == 1 and "no rows of b: bad: " in done.stderr, done.stderr
+    assert done.returncode == 1 and "no rows of b: call 1: bad: " in done.stderr, done.stderr
     assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
     assert "Traceback" not in done.stderr and "mask:keep=0" in done.stdout
     return folder

@@ -90,7 +90,9 @@ def test_what_a_policy_raises_and_changes_is_answered() -> None:
     try:
         found, _ = answered("third", calls=True)
         assert found.rows is not None and len(pickle.loads(found.rows)) == 2
-        assert len(found.failed) == 1 and found.failed[0].startswith("sample: third: before_call raised KeyError")
+        assert len(found.failed) == 1 and found.failed[0].startswith(
+            "sample: call 3: third: before_call raised KeyError"
+        )
         found, _ = answered("third", changed="replaced x")
         assert found.rows is None and len(found.failed) == 1 and "KeyError" in found.failed[0]
     finally:

@@ -121,6 +121,8 @@ def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence
                 raise ContractError(f"message {len(found) + 1} came back with role {role!r}; known: {', '.join(ROLES)}")
         if number is not None and role is not None and role != role_of(groups[number]):
             number = None  # another role is another message
+        if number is None and (new := _calls_of(message)):
+            raise ContractError(f"a message holds or answers a tool call that the model didn't make: {new[0][1]}")
         if number is not None:
             _check_order(groups, number, newest, taken)
             newest = max(newest, number)
@@ -244,7 +246,7 @@ def _written(
         if unknown := [name for name in asked if name not in known]:
             raise ContractError(f"a summary of message {unknown[0]} is asked for, which isn't there")
         about = [item for name in asked for item in known[name]]
-    summary = summarize(about, int(message.get("max_tokens", MAX_TOKENS)))
+    summary = summarize(about, message.get("max_tokens", MAX_TOKENS))
     if summary is None:
         return None
     return text.replace(SUMMARY, summary) if SUMMARY in text else f"{text}{summary}"

@@ -91,8 +91,10 @@ class Shortener(Policy):
             return view if answer is None else answer
         written = answer if isinstance(answer, Written) else Written(answer, sees.summarize)
         messages = written.messages
-        if not isinstance(messages, list | tuple) or not all(isinstance(message, Mapping) for message in messages):
+        if not isinstance(messages, list | tuple):
             raise ContractError(f"must return a list of messages, not {type(messages).__name__}")
+        if wrong := [type(one).__name__ for one in messages if not isinstance(one, Mapping)]:
+            raise ContractError(f"must return messages, each a dict, not {wrong[0]}")
         reasoning = self.shows_reasoning
         return edited(self._conversation, view, messages, self.name, written.summarize, sees.head, reasoning)
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from typing import Any
 
-from ctxsim.errors import LONGEST, ContractError, TooLong, one_line, own_line
+from ctxsim.errors import LONGEST, ContractError, CtxsimError, TooLong, one_line, own_line
 from ctxsim.policies import Policy
 
 MOMENTS = (
-    "", "constructor", "start", "on_tool_result", "before_call", "after_call", "on_overflow", "threshold", "decide",
+    "", "constructor", "start", "on_tool_result", "before_call", "after_call", "on_overflow", "threshold", "end",
 )  # fmt: skip
 """The parts of a policy that are called; '' while none is."""
 
@@ -38,8 +38,10 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         # Standard output is for tables and rows.
         with _heard(_hear, moment) if _hear else _limited(), redirect_stdout(sys.stderr):
             return function(*arguments)
-    except ContractError as error:
-        raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
+    except CtxsimError as error:
+        said = _said(error)
+        # A program's errors begin with its label.
+        raise ContractError(said if said.startswith(policy.label) else f"{policy.label}: {moment}: {said}") from error
     except TooLong as error:
         raise ContractError(f"{policy.label}: {moment} {error}") from None
     except (SystemExit, KeyboardInterrupt) as error:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import ContractError
 from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
@@ -56,6 +57,8 @@ class Replay:
         return Foresight(self._ledger, self._references)
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
+        if not isinstance(max_tokens, int) or max_tokens < 1:
+            raise ContractError(f"a summary's max_tokens must be a whole number of at least 1, not {max_tokens!r}")
         asked = list(items)
         wanted = self._foresight.wanted(self._number, asked) if self._summaries == "clairvoyant" else ()
         head = self.moments.summary_head
@@ -66,7 +69,11 @@ class Replay:
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
-            yield self._call(leg)
+            try:
+                sent = self._call(leg)
+            except ContractError as error:
+                raise ContractError(f"call {leg.number}: {error}") from error
+            yield sent
         # The policy's callbacks refer to this replay: cut the cycle, or only the garbage collector frees it.
         self.moments.close()
 

@@ -141,7 +141,7 @@ class Moments:
         """End all policies after the last call."""
         self.sees.close()
         for link in self.links:
-            link.end()
+            guarded(link, "end")
 
     def settle(self) -> Tally:
         """Return the tally since the last time, and begin a new one."""

@@ -135,6 +135,8 @@ def test_where_a_summary_is_refused_nothing_changes() -> None:
         (lambda m: m[2]["tool_calls"][0]["function"].update(name="write"), "calls write, the model called read"),
         (lambda m: m[1].update(content=7), "content is int"),
         (lambda m: [{"role": "user", "content": "", "summarize": ["m77"]}], "message m77"),
+        (lambda m: [*m, {"role": "tool", "tool_call_id": "c9", "content": ""}], "the model didn't make: c9"),
+        (lambda m: [*m, {"role": "assistant", "tool_calls": [{"id": "c9"}]}], "the model didn't make: c9"),
     ],
 )
 def test_what_breaks_the_contract_is_said(change: Callable[[list[Message]], Any], said: str) -> None:

@@ -69,6 +69,17 @@ class Wrong(Policy):
     ("before_call", lambda one, view: view.drop([0], "\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: Stop("\ud800"), "half a surrogate pair"),
     ("before_call", lambda one, view: view.rewrite({0: "\ud800"}, "r"), "half a surrogate pair"),
+    ("before_call", lambda one, view: view.rewrite({0: b"short"}, "r"), "an item's text is a str, not bytes"),
+    ("before_call", lambda one, view: view.drop(view[:1], "r"), "a place is a number, as item.place, not Item"),
+    ("before_call", lambda one, view: view.partners(view[:1]), "a place is a number, as item.place, not Item"),
+    ("before_call", lambda one, view: view.insert(None, 0, "r"), "an item's text is a str, not NoneType"),
+    ("before_call", lambda one, view: view.insert("", view[0], "r"), "a place is a number, as item.place, not Item"),
+    ("before_call", lambda one, view: view.insert("", 0, "r", "summary", view[:1]), "as item.place, not Item"),
+    ("before_call", lambda one, view: view.insert("", 0, "r", "tool_result"),
+     "inserts a tool_result; a policy makes only a summary or a note"),
+    ("before_call", lambda one, view: one.sees.summarize(view, 0),
+     "a summary's max_tokens must be a whole number of at least 1, not 0"),
+    ("before_call", lambda one, view: one.sees.summarize(view, 50.5), "at least 1, not 50.5"),
     ("before_call", lambda one, view: view.drop([0], None), "before_call gave a reason that is no text: None"),
     ("after_call", lambda one, view: Stop("no"), "after_call must return the view it was given or an edit of it"),
     ("after_call", lambda one, view: None, "after_call must return"),
@@ -77,7 +88,7 @@ class Wrong(Policy):
 def test_what_may_not_be_returned_is_told_with_the_policy(moment: str, value: Any, said: str) -> None:
     links = ((Wrong, "wrong", {"moment": moment, "value": value}),)
     spec = Spec("wrong", links, open_estimator())
-    with pytest.raises(ContractError, match=r"^wrong") as raised:
+    with pytest.raises(ContractError, match=r"^call \d: wrong") as raised:
         list(replay(conversation("ok"), spec, Provider(window=5), Counter(open_tokenizer())))
     assert said in str(raised.value)
 
@@ -117,7 +128,7 @@ def test_a_summarys_head_is_a_head() -> None:
             self.sees.summarize(view, 10)
             return view
 
-    with pytest.raises(ContractError, match="before_call: headed: summary_head must be a Head or None, not str"):
+    with pytest.raises(ContractError, match=r"^call 1: headed: summary_head must be a Head or None, not str"):
         run_class(Headed, conversation("a"))
 
 

@@ -36,7 +36,7 @@ def test_what_breaks_the_contract_within_the_view_is_told_with_policy_and_place(
             return view.drop([7], "gone")
 
     place = rf"\({__file__}:{Careless.before_call.__code__.co_firstlineno + 1}\)"
-    with pytest.raises(ContractError, match=rf"^careless: before_call: item 7 is not in the view: .* {place}$"):
+    with pytest.raises(ContractError, match=rf"^call 1: careless: before_call: item 7 is not in the view: .* {place}$"):
         run_class(Careless, conversation("a"))
 
 
