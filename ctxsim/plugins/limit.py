@@ -25,8 +25,12 @@ def too_long() -> str:
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Raise TooLong in a block that takes longer than `limit_s()`; only in the main thread, on systems with SIGALRM."""
-    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+    """Raise TooLong in a block that takes longer than `limit_s()`; only in the main thread, on systems with SIGALRM.
+
+    A block within such a block has no limit of its own.
+    """
+    can = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+    if not can or signal.getsignal(signal.SIGALRM) is _ring:
         yield
         return
     before = signal.signal(signal.SIGALRM, _ring)

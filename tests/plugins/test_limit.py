@@ -42,6 +42,15 @@ def test_a_block_that_takes_too_long_is_ended_and_another_has_its_own_time(monke
     assert signal.getsignal(signal.SIGALRM) == before and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_a_block_within_a_limited_one_leaves_it_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0.2")
+    with pytest.raises(TooLong), limited():
+        with limited():
+            pass
+        time.sleep(9)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
 def test_another_thread_has_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0.01")
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
 import msgspec
 
-from ctxsim.errors import ContractError, CtxsimError, told
+from ctxsim.errors import ContractError, CtxsimError, TooLong, told
 from ctxsim.plugins import labels
+from ctxsim.plugins.limit import limited
 from ctxsim.transcript import Head, Item, Usage
 
 Rounding = Literal["ceil", "floor", "round"]
@@ -39,11 +40,16 @@ WHOLE = "a whole number of at least 0"
 
 
 def answered(who: str, ask: Callable[[], int]) -> int:
-    """Return `ask()`, a whole number of at least 0. Other results and foreign errors raise ContractError with `who`."""
+    """Return `ask()`, a whole number of at least 0. Other results, foreign errors and what takes too long raise
+    ContractError with `who`.
+    """
     try:
-        answer = ask()
+        with limited():
+            answer = ask()
     except CtxsimError:
         raise
+    except TooLong as error:
+        raise ContractError(f"{who} {error}") from None
     # A user's estimator may raise anything; the error becomes one line.
     except (Exception, SystemExit) as error:
         raise ContractError(f"{who} raised {told(error)}; it must return {WHOLE}") from error

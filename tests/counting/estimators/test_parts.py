@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -238,8 +239,11 @@ def test_an_estimator_that_never_returns_is_told(monkeypatch: pytest.MonkeyPatch
             return 1
 
     monkeypatch.setenv(VARIABLE, "0.1")
-    said = "text ' ' took longer than 0.1 s; CTXSIM_POLICY_SECONDS sets the limit"
+    said = "estimator slow: `text` of ' ' took longer than 0.1 s; CTXSIM_POLICY_SECONDS sets the limit"
     assert list(violations(Slow, [conversation("one")])) == [said]
+    # Also where no policy's own code runs, as in a replay.
+    with pytest.raises(CtxsimError, match=re.escape(said)):
+        Slow().text(" ")
 
 
 def test_a_class_that_is_registered_is_known() -> None:
