@@ -152,6 +152,8 @@ def _rule(value: str) -> Any:
         raise click.BadParameter(f"{wrong}; fields: {', '.join(known)}")
     try:
         plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
+        if text == "none" and not {str, text} & {*get_args(known[field]), *_words(known[field])}:
+            plain = None
         made = msgspec.convert(plain, known[field], strict=False)
         # What a limit leaves out is the vendor's rule.
         return field, plain if field == "rate_limit" and isinstance(plain, dict) else made
@@ -173,9 +175,9 @@ def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...
 
 provider = click.option(
     "--provider", "rules", type=_rule, multiple=True, metavar="FIELD=VALUE", callback=_rules,
-    help="Set one field of the mock provider: cache=VENDOR|FILE|none, long_cache=true (cached for an hour), "
-    "thinking=none|drop|refuse (if messages before a thinking block were edited: do nothing, drop the block, or refuse "
-    "the request), reserved_output=TOKENS and others. "
+    help="Set one field of the mock provider: cache=VENDOR|FILE|none, rate_limit=none, long_cache=true (cached for "
+    "an hour), thinking=none|drop|refuse (if messages before a thinking block were edited: do nothing, drop the block, "
+    "or refuse the request), reserved_output=TOKENS and others. "
     "May be repeated. A wrong FIELD lists all fields.",
 )  # fmt: skip
 

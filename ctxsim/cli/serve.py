@@ -26,8 +26,8 @@ def command(what: str, **said: Any) -> None:
     """Play the responses of a conversation to any client, as a mock model.
 
     The mock model has a real window, cache and rate limit, and reports usage. It speaks OpenAI Chat Completions and
-    Responses, Anthropic Messages and Gemini generateContent, streamed or not. Requests whose URL path begins with
-    /s/NAME form a session NAME of their own. The mock model executes nothing, and sends nothing to other machines.
+    Responses, Anthropic Messages and Gemini generateContent, streamed or not. Requests whose URL path holds /s/NAME
+    form a session NAME of their own. The mock model executes nothing, and sends nothing to other machines.
     """
     # Read here, because requests are handled in other threads, which have no click context.
     quiet = loudness() == "quiet"

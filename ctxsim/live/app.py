@@ -1,4 +1,4 @@
-"""The endpoint: four APIs on one port. The path before `/v1` names the session."""
+"""The endpoint: four APIs on one port. `/s/NAME` in a path names the session."""
 
 import asyncio
 import re
@@ -49,7 +49,7 @@ _PATHS: dict[Api, re.Pattern[str]] = {
 }
 """The paths of each API; with `counts` they only count tokens."""
 _TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
-_SESSION = re.compile(r"^/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
+_SESSION = re.compile(r"/s/(?P<name>[\w-][\w.-]{0,63})(?=/)")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _MODELS = re.compile(r"/models(?:/(?P<name>.{1,200}))?$")
 _MODEL = {
@@ -71,7 +71,7 @@ class Target(NamedTuple):
 
 def target_of(path: str) -> Target | None:
     """Return the target of a path; None if nothing is served there."""
-    named = _SESSION.match(path)
+    named = _SESSION.search(path)
     session = named["name"] if named else "default"
     for api, pattern in _PATHS.items():
         if found := pattern.search(path):

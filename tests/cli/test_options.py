@@ -93,6 +93,9 @@ def test_a_rule_has_the_type_of_its_field() -> None:
     assert "is not FIELD=VALUE" in rules("window")
     assert "'windows' is no field; fields: tokenizer, " in rules("windows=5")
     assert rules("usage_factor=0.5", "long_cache=true")["rules"] == (("usage_factor", 0.5), ("long_cache", True))
+    assert rules("rate_limit=none", "thinking=none", "cache=none")["rules"] == (
+        ("rate_limit", None), ("thinking", "none"), ("cache", "none"),
+    )  # fmt: skip
     assert rules('rate_limit={"tokens_per_minute": 9}')["rules"] == (("rate_limit", {"tokens_per_minute": 9}),)
     assert rules("cache=none")["rules"] == (("cache", "none"),) and rules("cache=")["rules"] == (("cache", ""),)
     assert "thinking=x: expected none, drop, refuse" in rules("thinking=x").replace("\n", " ")

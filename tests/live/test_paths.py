@@ -25,6 +25,8 @@ CHAT: dict[str, Any] = {"model": "m", "messages": [TASK]}
     [
         ("/v1/chat/completions", Target("chat", "default")), ("/chat/completions", Target("chat", "default")),
         ("/s/a-b.c_1/v1/responses", Target("responses", "a-b.c_1")), ("/v1/messages", Target("messages", "default")),
+        # Behind the address that is printed, as a client's base URL.
+        ("/v1/s/x/chat/completions", Target("chat", "x")), ("/v1/s/x/v1/messages", Target("messages", "x")),
         ("/v1/messages/count_tokens", Target("messages", "default", only_counts=True)),
         ("/v1beta/models/m-1:generateContent", Target("gemini", "default", "m-1", False)),
         ("/s/x/v1beta/models/m:streamGenerateContent", Target("gemini", "x", "m", True)),
