@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast, dataclass_transform
 import msgspec
 
 from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
+from ctxsim.errors import LabelError
 from ctxsim.plugins import FOLDERS, SETTINGS, labels
 from ctxsim.transcript import Head, Item, Sizes, Usage
 from ctxsim.view import View
@@ -219,7 +220,10 @@ class Policy:
 
 
 def _take_shipped(cls: type[Policy]) -> None:
-    """Set `agent` by the class's folder, and what its `settings.toml` states: version, day, and values for SHIPPED."""
+    """Set `agent` by the class's folder, and what its `settings.toml` states: version, day, and values for SHIPPED.
+
+    Raises LabelError for a value that it doesn't state.
+    """
     from ctxsim.policies.agents.settings_file import agent_in, settings_of, values_for
 
     cls.agent = agent_in(cls.__module__) or cls.agent
@@ -230,11 +234,17 @@ def _take_shipped(cls: type[Policy]) -> None:
     if not cls.abstract and agent_in(cls.__module__):
         cls.version, cls.read_on = cls.version or stated.version, cls.read_on or stated.read_on
     cls.ships = bool(shipped)
+
+    def value_of(name: str) -> Any:
+        if name not in shipped:
+            raise LabelError(f"{cls.agent}/{SETTINGS} has no number for the parameter {name} of a policy {cls.name}")
+        return shipped[name]
+
     for name, default in list(vars(cls).items()):
         if default is SHIPPED:
-            setattr(cls, name, shipped[name])
+            setattr(cls, name, value_of(name))
         elif isinstance(default, Field) and default.default is SHIPPED:
-            default.default = shipped[default.metadata.get("label", name)]
+            default.default = value_of(default.metadata.get("label", name))
 
 
 def with_estimator(label: str, estimator: Estimator, always: bool = False) -> str:

@@ -109,6 +109,12 @@ def test_a_number_that_an_agent_ships_stands_in_the_place_of_its_mark() -> None:
     _take_shipped(Codex)
     # Its author read no release of Codex.
     assert (Codex.keep_user_tokens, Codex.version) == (20_000, "")
+    # The numbers in that file are those of a policy called as the agent.
+    with pytest.raises(LabelError, match=r"codex/settings\.toml has no number for the parameter keep of a"):
+
+        class Other(Policy):
+            agent = "codex"
+            keep = SHIPPED
 
 
 def test_an_estimator_is_named_where_it_is_not_the_default() -> None:
