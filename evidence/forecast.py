@@ -38,21 +38,24 @@ def main(folders: list[str]) -> None:
     print(by[kinds].mean().join(by.width.median()).join(by.size().rename("forecasts")).round(3).to_string())
     sure = table[table.level == 90].astype({"held": float})
     print(sure.pivot_table(index="project", columns="ahead", values="held").round(2).to_string())
-    of_days = pandas.DataFrame(days, columns=["project", "days", "held"]).groupby(["days", "project"])
+    of_days = pandas.DataFrame(days, columns=["project", "few", "days", "held"]).groupby(["few", "days", "project"])
     print(of_days.held.agg(["mean", "size"]).round(2).to_string())
     print(pandas.DataFrame(spreads, columns=["project", "sessions", "deviation of logarithms"]).to_string(index=False))
 
 
 def sessions_in(seen: Sessions, days: int) -> list[dict[str, int | bool]]:
-    """Return, for each day on which a session began, whether the 90 % range of how many begin in the next days held."""
+    """Return, for each day on which a session began, whether the 90 % range of how many begin in the next days held;
+    and whether so few sessions were seen that other projects say how far these differ.
+    """
     began = [int(one // DAY) for one in seen.started if one is not None]
     found = []
-    for day in sorted({*began[LEAST - 1 :]}):
+    for day in sorted({*began}):
         if len(began) < len(seen) or day + days > began[-1]:
             continue
         known = seen.part(0, sum(one <= day for one in began))
         low, high = interval(come(known, Next(days, days=True), np.random.default_rng(0))) or (0, 0)
-        found.append({"days": days, "held": low <= sum(day < one <= day + days for one in began) <= high})
+        few = len(known) < LEAST
+        found.append({"few": few, "days": days, "held": low <= sum(day < one <= day + days for one in began) <= high})
     return found
 
 

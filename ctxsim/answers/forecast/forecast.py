@@ -39,6 +39,11 @@ OF_SESSIONS, OF_PERIODS = 1.0, 0.35
 too few sessions were seen. `python -m evidence.forecast` prints them.
 """
 
+OF_DAYS = 1.0
+"""Standard deviation, in logarithms, of the pace that one day shows, to divide by the root of the days seen. Measured
+over projects from their first day on.
+"""
+
 FAR = 0.2
 """Standard deviation, in logarithms, of totals farther ahead than FARTHEST. Fitted on either of two projects, the value
 held on the other.
@@ -144,8 +149,9 @@ def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> Ints:
         if of and len(past):
             drawn = next_sessions(np.arange(len(past)), recency(past.astype(float).tolist()), of, rng)
             total += drawn @ counts[past]
-    # Weeks differ more than their days do.
-    return np.rint(total * np.exp(rng.normal(0.0, OF_PERIODS, DRAWS))).astype(np.int64)
+    # Weeks differ more than their days do, and few days say little of those to come.
+    off = float(np.hypot(OF_PERIODS, OF_DAYS / len(seen) ** 0.5))
+    return np.rint(total * np.exp(rng.normal(0.0, off, DRAWS))).astype(np.int64)
 
 
 def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:

@@ -20,7 +20,7 @@ def test_published_numbers() -> None:
     assert (ranges.DRIFT, ranges.SCARCE, ranges.LEVEL) == (0.3, 1.0, 0.9)
     assert (drift.CHANCE, drift.SHUFFLES) == (0.01, 999)
     assert (forecast.LEVELS, forecast.FARTHEST) == ((0.5, 0.8, 0.9), 0.5)
-    assert (forecast.OF_SESSIONS, forecast.OF_PERIODS) == (1.0, 0.35)
+    assert (forecast.OF_SESSIONS, forecast.OF_PERIODS, forecast.OF_DAYS) == (1.0, 0.35, 1.0)
     assert (backtests.HORIZONS, backtests.PLAIN) == ((5, 10, 20), 2_000)
     assert (known_texts.RECENT, known_texts.FEW, known_texts.STEP, known_texts.MOST) == (7, 3, 0.05, 0.99)
 

@@ -29,16 +29,25 @@ def test_a_horizon_is_a_number_of_sessions_or_of_days() -> None:
 
 @pytest.fixture
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weeks differ as their days do, and no more."""
-    monkeypatch.setattr("ctxsim.answers.forecast.forecast.OF_PERIODS", 0.0)
+    """Weeks differ as their days do, and no more; a few days tell the pace."""
+    for name in ("OF_PERIODS", "OF_DAYS"):
+        monkeypatch.setattr(f"ctxsim.answers.forecast.forecast.{name}", 0.0)
 
 
 def test_weeks_differ_more_than_their_days() -> None:
-    # Two sessions each day: 14 in seven days, or exp(0.35 z) times as many, where |z| is 1.645 at most at 90 %.
+    # Two sessions each day: 14 in seven days, or exp(z√(0.35² + 1/28)) times as many, where |z| is 1.645 at most at
+    # 90 %.
     days = [day for day in range(28) for _ in range(2)]
     found = come(sessions([1.0] * len(days), days=days), Next(7, days=True), np.random.default_rng(0))
     low, middle, high = np.percentile(found, (5, 50, 95))
-    assert (low, middle, high) == pytest.approx((14 / np.exp(0.576), 14, 14 * np.exp(0.576)), abs=0.6)
+    assert (low, middle, high) == pytest.approx((14 / np.exp(0.654), 14, 14 * np.exp(0.654)), abs=0.6)
+
+
+def test_one_day_tells_little_of_the_pace() -> None:
+    # Eight sessions on a Monday: 40 on the five weekdays of the next seven, or exp(z√(0.35² + 1)) times as many.
+    found = come(sessions([1.0] * 8, days=[4] * 8), Next(7, days=True), np.random.default_rng(0))
+    low, middle, high = np.percentile(found, (5, 50, 95))
+    assert (low, middle, high) == pytest.approx((40 / np.exp(1.743), 40, 40 * np.exp(1.743)), rel=0.1)
 
 
 @pytest.mark.usefixtures("steady")
