@@ -13,6 +13,7 @@ from ctxsim.answers.advice.advice import GOALS
 from ctxsim.api import Count, Positive, Share
 from ctxsim.cli import completion
 from ctxsim.cli.completion import Complete
+from ctxsim.plugins.labels import words_of
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
 
@@ -152,19 +153,14 @@ def _rule(value: str) -> Any:
         raise click.BadParameter(f"{wrong}; fields: {', '.join(known)}")
     try:
         plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
-        if text == "none" and not {str, text} & {*get_args(known[field]), *_words(known[field])}:
+        if text == "none" and not {str, text} & {*get_args(known[field]), *words_of(known[field])}:
             plain = None
         made = msgspec.convert(plain, known[field], strict=False)
         # What a limit leaves out is the vendor's rule.
         return field, plain if field == "rate_limit" and isinstance(plain, dict) else made
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        words = ", ".join(_words(known[field]))
+        words = ", ".join(words_of(known[field]))
         raise click.BadParameter(f"{field}={text}: {f'expected {words}' if words else error}") from None
-
-
-def _words(kind: Any) -> list[str]:
-    """The string literals that a type allows."""
-    return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else _words(one))]
 
 
 def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Container, Hashable, Mapping
 from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -136,13 +136,16 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     values: dict[str, Any] = {}
     for called, text in parameters.items():
         if called not in fields:
-            told = unknown("parameter", called, fields) if fields else None
-            raise LabelError(f"{name}: {told}" if told else f"{name} has no parameters; the fields of a @dataclass are")
+            if not fields:
+                raise LabelError(f"{name} has no parameters; the fields of a @dataclass are")
+            raise LabelError(f"{name}: {unknown('parameter', called, fields)}")
         attribute = fields[called].name
         try:
             values[attribute] = msgspec.convert(text, types[attribute], strict=False)
         except msgspec.ValidationError as error:
-            raise LabelError(f"{name}: {called}={text}: {_plain(str(error), text)}") from None
+            words = ", ".join(words_of(types[attribute]))
+            said = f"expected {words}" if words else _plain(str(error), text)
+            raise LabelError(f"{name}: {called}={text}: {said}") from None
     for called in required(cls):
         if called not in parameters:
             raise LabelError(f"{kind} {name} needs {called}=..., as in {name}:{called}=20")
@@ -153,12 +156,16 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     # A user's class may raise anything, or try to end the process. Both are reported in one line.
     except (Exception, SystemExit) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        raise LabelError(
-            f"{kind} {name} can't be made: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-        ) from error
+        told = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+        raise LabelError(f"{kind} {written(name, parameters)} can't be made: {told}") from error
 
 
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
+
+
+def words_of(kind: Any) -> list[str]:
+    """Return the string literals that a type allows."""
+    return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else words_of(one))]
 
 
 def _plain(said: str, text: str) -> str:

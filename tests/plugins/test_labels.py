@@ -164,10 +164,21 @@ def test_what_making_an_object_raises_is_told_with_its_place() -> None:
     with pytest.raises(InputError, match="here: is wrong"):
         build("policy", Made, "made", {"name": "ours"})
     for name, said in (("end", "SystemExit: 3"), ("theirs", "ValueError: no")):
-        with pytest.raises(LabelError, match=rf"policy made can't be made: {said} \(.*test_labels\.py:\d+\)$"):
+        label = f"made:name={name}"
+        with pytest.raises(LabelError, match=rf"policy {label} can't be made: {said} \(.*test_labels\.py:\d+\)$"):
             build("policy", Made, "made", {"name": name})
     with pytest.raises(LabelError, match=r"made: unknown parameter 'nam'; did you mean name\?$"):
         build("policy", Made, "made", {"nam": "x"})
+
+
+def test_the_words_that_a_parameter_takes_are_told() -> None:
+    @dataclass
+    class Choice:
+        how: Literal["cut", "clear"] | None = "cut"
+
+    with pytest.raises(LabelError) as raised:
+        build("policy", Choice, "choice", {"how": "drop"})
+    assert str(raised.value) == "choice: how=drop: expected cut, clear"
 
 
 @pytest.mark.parametrize(
