@@ -180,8 +180,13 @@ class Registry(Generic[T]):
         return name, cls, parameters
 
     def register(self, cls: type[T]) -> type[T]:
-        """Add a class by its name in this process, and return it. Raises LabelError if another class has that name."""
+        """Add a class by its name in this process, and return it. Raises LabelError if another class has that name, or
+        if a label would read it as something else.
+        """
         name = _name(cls)
+        # A class from a file is called as its path and its class.
+        if name != name.strip() or (set(name) & set("+:=") and ".py:" not in name):
+            raise LabelError(f"{self.kind} '{name}': a label can't hold this name; give {cls.__name__} another `name`")
         known = self.classes.get(name)
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
             raise LabelError(f"{self.kind} {name} is there already: {known}; give yours another name")

@@ -149,6 +149,10 @@ def test_a_class_of_ones_own_has_its_name_alone() -> None:
 
     with pytest.raises(LabelError, match=r"policy fifo is there already: .*; give yours another name"):
         registry.register(Fifo)
+    for name in ("my: policy", "a+b", "a=1", " mine"):
+        Fifo.name = name
+        with pytest.raises(LabelError, match=re.escape(f"policy '{name}': a label can't hold this name")):
+            registry.register(Fifo)
     estimators = Registry("estimator", "ctxsim.counting.estimators", object)  # type: ignore[type-abstract]
     estimators.__dict__["_found"] = ({"own-one": Policy}, {})
     with pytest.raises(LabelError, match="estimator own-one is there already"):
