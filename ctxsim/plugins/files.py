@@ -216,6 +216,7 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
     except (Exception, SystemExit) as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else _line_in(path, error)
         told = f"{type(error).__name__}: {one_line(str(error))}"
+        told += "; PYTHONPATH names folders of modules" if isinstance(error, ModuleNotFoundError) else ""
         raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
     return module
 

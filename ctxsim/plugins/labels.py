@@ -164,13 +164,19 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def words_of(kind: Any) -> list[str]:
-    """Return the string literals that a type allows."""
+    """Return the words that a type allows: string literals, and the values of enums."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(one.value) for one in kind]
     return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else words_of(one))]
+
+
+def _kind(name: str) -> str:
+    return _KINDS.get(name, name)
 
 
 def _plain(said: str, text: str) -> str:
     """An error message of msgspec with plain words for types; `sweep`'s syntax is added if the value is a range."""
-    said = re.sub(r"`(\w+)`", lambda found: _KINDS.get(found[1], found[1]), said.lower())
+    said = re.sub(r"`([\w| ]+)`", lambda found: " or ".join(map(_kind, found[1].split(" | "))), said.lower())
     said = said.removesuffix(", got a text")
     range_ = re.fullmatch(r"(\d+)(?:-|\.\.|:|to)(\d+)", text)
     return said + (f"; a range, in sweep: {range_[1]}..{range_[2]}@5" if range_ else "")

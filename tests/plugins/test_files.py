@@ -68,6 +68,7 @@ def test_one_text_at_one_place_is_one_module(tmp_path: Path, capsys: pytest.Capt
     ("text", "said"),
     [
         ("x = (\n", r"policy file .*mine\.py, line 1: SyntaxError: '\(' was never closed"),
+        ("import no_such_module_", r"line 1: ModuleNotFoundError: .*; PYTHONPATH names folders of modules"),
         ("\n\nraise KeyError('a\\nb')", r"mine\.py, line 3: KeyError: 'a\\nb'"),
         ("raise SystemExit(2)", "line 1: SystemExit: 2"),
         ("import json\n\njson.loads('{')\n", r"line 3: JSONDecodeError: "),

@@ -175,10 +175,14 @@ def test_the_words_that_a_parameter_takes_are_told() -> None:
     @dataclass
     class Choice:
         how: Literal["cut", "clear"] | None = "cut"
+        color: Color | None = None
+        share: float | None = None
 
-    with pytest.raises(LabelError) as raised:
-        build("policy", Choice, "choice", {"how": "drop"})
-    assert str(raised.value) == "choice: how=drop: expected cut, clear"
+    for written, said in (("how=drop", "cut, clear"), ("color=red", "r, b"), ("share=none", "a number or null")):
+        key, _, value = written.partition("=")
+        with pytest.raises(LabelError) as raised:
+            build("policy", Choice, "choice", {key: value})
+        assert str(raised.value) == f"choice: {written}: expected {said}"
 
 
 @pytest.mark.parametrize(
