@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
-from ctxsim.answers.bill.smaller import Saving, Smaller
+from ctxsim.answers.bill.smaller import AHEAD, Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Bill, LeftOut, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.errors import many
@@ -20,6 +20,8 @@ SHOWN = 10
 
 LONGEST = 24
 """Characters of a name in a table."""
+
+IN_DAYS = f" in {AHEAD}"
 
 HEAD, RESULTS, ANSWERS = "head", "results", "assistant"
 GROUPS = {facts.ASSISTANT: ANSWERS, facts.THINKING: ANSWERS, facts.ASKED: ANSWERS, facts.OUTPUT: ANSWERS}
@@ -220,22 +222,22 @@ def _classes(part: str, one: Sequence[float], cached: bool) -> list[Cell]:
 
 
 def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
-    """Return the changes that would have made the bill smaller; if `whole`, with intervals and how to make them."""
-    month = any(one.month for one in found.savings)
+    """Return the changes that would have made the bill smaller; if `whole`, with their shares and how to make them."""
+    ahead = any(one.ahead for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
-    columns = [Column("change", "change", left=True), Column("usd", "saves, USD a month" if month else "saves, USD"),
+    columns = [Column("change", "change", left=True), Column("usd", f"saves, USD{IN_DAYS if ahead else ''}"),
                Column("costs", "what it costs you", "what is lost" if whole else "", True, 1)]  # fmt: skip
     if whole:
-        lines = [(*line, one.share, one.low, one.high, one.month and one.month[0], one.month and one.month[1], one.kept,
-                  one.how) for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
-        about = {"low": "5th percentile", "high": "95th", "kept": "of the uses of older results", "how": "to do it"}
-        columns += [Column(name, name, about.get(name.removeprefix("month_"), ""))
-                    for name in ("share", "low", "high", "month_low", "month_high", "kept", "how")]  # fmt: skip
+        lines = [(*line, one.share, *(one.ahead or (None, None)), one.kept, one.how)
+                 for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
+        about = {"low": f"{IN_DAYS.strip()}, 90 %", "high": f"{IN_DAYS.strip()}, 90 %",
+                 "kept": "of the uses of older results", "how": "to do it"}  # fmt: skip
+        columns += [Column(name, name, about.get(name, "")) for name in ("share", "low", "high", "kept", "how")]
     return sheet("smaller", "", columns, lines)
 
 
 def _range(one: Saving) -> str:
-    ends = one.month or (one.low, one.high)
+    ends = one.ahead or (one.usd, one.usd)
     texts = (f"{round(end):,}" if ends[1] >= 10 else f"{round(end, 2) + 0.0:,.2f}" for end in ends)
     return " to ".join(dict.fromkeys(texts))
 
@@ -245,8 +247,8 @@ def closing(found: Smaller) -> Iterator[str]:
     if not found.savings:
         yield f"None of {found.tried} changes tried would have made the bill 2 % smaller."
     if found.together:
-        month = " a month" if found.together.month else ""
-        yield f"These changes overlap. The best of them together save {_range(found.together)} USD{month}:"
+        days = IN_DAYS if found.together.ahead else ""
+        yield f"These changes overlap. The best of them together save {_range(found.together)} USD{days}:"
         yield f"  {found.together.name}"
         yield ""
     yield from (f"{one.name}: {one.how}" for one in found.savings if one.how)

@@ -190,22 +190,24 @@ def test_parts_stand_by_dollars_and_the_rest_is_one_row() -> None:
 
 
 def saving(**given: Any) -> Saving:
-    usual = {"name": "shorter", "usd": 5.0, "low": 4.004, "high": 6.0, "share": 0.1, "months": None, "loses": "some",
-             "how": "set it", "kept": 0.9}  # fmt: skip
+    usual = {"name": "shorter", "usd": 5.0, "share": 0.1, "loses": "some", "how": "set it", "kept": 0.9}
     return Saving(**{**usual, **given})
 
 
 def test_what_it_saves_is_a_range() -> None:
-    assert _range(saving()) == "4.00 to 6.00" and _range(saving(low=-0.001)) == "0.00 to 6.00"
-    assert _range(saving(low=8.6, high=10.0)) == "9 to 10" and _range(saving(high=9.99)) == "4.00 to 9.99"
-    # Of one session both ends are alike: one figure.
-    assert _range(saving(low=5.996, high=6.0)) == "6.00" and _range(saving(low=10.4, high=10.4)) == "10"
+    def told(low: float, high: float) -> str:
+        return _range(saving(ahead=(low, high)))
+
+    assert told(4.004, 6.0) == "4.00 to 6.00" and told(-0.001, 6.0) == "0.00 to 6.00" and told(-0.4, 20.0) == "0 to 20"
+    assert told(8.6, 10.0) == "9 to 10" and told(4.004, 9.99) == "4.00 to 9.99"
+    # Where both ends are alike, and where no days are forecast, it is one figure.
+    assert told(5.996, 6.0) == "6.00" and told(10.4, 10.4) == "10" and _range(saving()) == "5.00"
 
 
 def test_changes_that_save_are_told_with_how_to_make_them() -> None:
     found = Smaller([saving(), saving(name="fewer", how="")], saving(name="both"), 4, settings=True)
     assert list(closing(found)) == [
-        "These changes overlap. The best of them together save 4.00 to 6.00 USD:", "  both", "", "shorter: set it",
+        "These changes overlap. The best of them together save 5.00 USD:", "  both", "", "shorter: set it",
         "ctxsim advise tries more settings, and is more exact: it replays these sessions.",
     ]  # fmt: skip
     none = "None of 4 changes tried would have made the bill 2 % smaller."
@@ -213,10 +215,10 @@ def test_changes_that_save_are_told_with_how_to_make_them() -> None:
     # Where settings were tried, it says so too where none of them is listed.
     assert list(closing(Smaller([], None, 4, settings=True))) == [none, list(closing(found))[-1]]
     people, programs = smaller_sheet(found, whole=False), smaller_sheet(found, whole=True)
-    assert text_rows(people)[0] == {"change": "shorter", "saves, USD": "4.00 to 6.00", "what it costs you": "some"}
+    assert text_rows(people)[0] == {"change": "shorter", "saves, USD": "5.00", "what it costs you": "some"}
     assert value_rows(programs)[0] == {
-        "change": "shorter", "usd": 5.0, "costs": "some", "share": 0.1, "low": 4.004, "high": 6.0, "month_low": None,
-        "month_high": None, "kept": 0.9, "how": "set it",
+        "change": "shorter", "usd": 5.0, "costs": "some", "share": 0.1, "low": None, "high": None, "kept": 0.9,
+        "how": "set it",
     }  # fmt: skip
 
 
@@ -291,20 +293,18 @@ def test_parts_of_the_same_dollars_stand_by_their_tokens_and_then_by_name() -> N
     assert len(part_sheet(twenty, whole=False).rows) == 20
 
 
-def test_of_a_week_and_more_a_month_is_told() -> None:
-    found = Smaller([saving(low=4.0, months=2.0, kept=None), saving(how="", kept=None)], saving(months=2.0), 4)
-    # 4 to 6 dollars of two months.
-    assert [row["saves, USD a month"] for row in text_rows(smaller_sheet(found, whole=False))] == [
-        "2.00 to 3.00", "4.00 to 6.00"
-    ]  # fmt: skip
+def test_where_days_are_forecast_it_is_told_for_how_many() -> None:
+    found = Smaller([saving(ahead=(2.0, 3.0), kept=None)], saving(ahead=(2.0, 3.0)), 4)
+    (people,) = text_rows(smaller_sheet(found, whole=False))
+    assert people["saves, USD in 30 days"] == "2.00 to 3.00"
     programs = smaller_sheet(found, whole=True)
-    assert [(row["month_low"], row["month_high"]) for row in value_rows(programs)] == [(2.0, 3.0), (None, None)]
+    assert [(row["low"], row["high"]) for row in value_rows(programs)] == [(2.0, 3.0)]
     assert {one.name: one.about for one in programs.columns if one.about} == {
-        "costs": "what is lost", "low": "5th percentile", "high": "95th", "month_low": "5th percentile",
-        "month_high": "95th", "kept": "of the uses of older results", "how": "to do it",
+        "costs": "what is lost", "low": "in 30 days, 90 %", "high": "in 30 days, 90 %",
+        "kept": "of the uses of older results", "how": "to do it",
     }  # fmt: skip
     assert list(closing(found)) == [
-        "These changes overlap. The best of them together save 2.00 to 3.00 USD a month:", "  shorter", "",
+        "These changes overlap. The best of them together save 2.00 to 3.00 USD in 30 days:", "  shorter", "",
         "shorter: set it",
     ]  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Changes that would have made a bill smaller: all that a user can make, billed over all sessions, by saving.
 
-A saving is the difference of two bills at the same rates, scaled to what was paid. Its interval is a bootstrap over
-root sessions with their sub-agents.
+A saving is the difference of two bills at the same rates, scaled to what was paid. Its range is of the next days, from
+the draws of root sessions, with their sub-agents, that forecast their dollars.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from ctxsim.answers.bill.changes import Effect, Requests, as_recorded
 from ctxsim.answers.bill.dollars import PriceList, listed
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
-from ctxsim.answers.bill.sums import Bill
-from ctxsim.answers.forecast.ranges import DAY
+from ctxsim.answers.bill.sums import Bill, sessions_of
+from ctxsim.answers.forecast.forecast import saved
+from ctxsim.answers.forecast.ranges import Array
+from ctxsim.answers.forecast.sessions import Next
 from ctxsim.policies.agents.given import Given
 
 LEAST = 0.02
@@ -29,15 +31,13 @@ MOST = 3
 MOST_LOST = 0.05
 """Share of the uses of older results; a change that may lose more is not advised."""
 
-RESAMPLES, SEED = 1_000, 36
-MONTH_DAYS = 365.25 / 12
-LEAST_DAYS = 7
-"""Least days of recordings for a figure by month."""
+AHEAD = Next(30, days=True)
+"""The days ahead for which savings are forecast."""
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """The saving of a change in dollars of the sessions, with its 5th and 95th percentiles `low` and `high`. `months`
-    is the length of the recordings in months, None for less than a week.
+    """The saving of a change in dollars of the sessions. `ahead` is the 90 % range of what it saves in the next days
+    (AHEAD); None if a session has no time, or if most have no price.
 
     `share` is the saving as a share of the bill. `loses` is its drawback in words, `how` the way to make the change.
     `kept` is the share of uses of older results that it keeps if summaries hold nothing of them, None if it affects
@@ -46,24 +46,17 @@ class Saving(msgspec.Struct, frozen=True):
 
     name: str
     usd: float
-    low: float
-    high: float
     share: float
-    months: float | None
     loses: str
     how: str
     kept: float | None
     given: Given | None = None
+    ahead: tuple[float, float] | None = None
 
     @property
     def keeps_enough(self) -> bool:
         """Whether it keeps enough uses of older results to be advised."""
         return self.kept is None or self.kept >= 1 - MOST_LOST
-
-    @property
-    def month(self) -> tuple[float, float] | None:
-        """`low` and `high` per month, in dollars; None if `months` is None."""
-        return None if self.months is None else (self.low / self.months, self.high / self.months)
 
 
 class Smaller(msgspec.Struct, frozen=True):
@@ -77,9 +70,11 @@ class Smaller(msgspec.Struct, frozen=True):
     settings: bool = False
 
 
-def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folder: Path | None = None) -> Smaller:
-    """Return the changes that would have made a bill smaller. `memory` has the tokens of a folder's memory files by
-    name; an offer halves them.
+def smaller(
+    bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folder: Path | None = None, ahead: Next = AHEAD
+) -> Smaller:
+    """Return the changes that would have made a bill smaller, with what they save in the days `ahead`. `memory` has the
+    tokens of a folder's memory files by name; an offer halves them.
     """
     paid = _Paid(bill, prices)
     found: list[tuple[Saving, Offer]] = []
@@ -93,7 +88,8 @@ def smaller(bill: Bill, prices: PriceList, memory: Mapping[str, int] = {}, folde
     together = _best(paid, [offer for _, offer in found if offer.order < MODEL])
     tried = [offer for group in groups for offer in group]
     settings = any(offer.given for offer in tried)
-    return Smaller([saving for saving, _ in found], together, len(tried), settings)
+    told = paid.forecast([saving for saving, _ in found] + ([together] if together else []), ahead)
+    return Smaller(told[: len(found)], told[-1] if together else None, len(tried), settings)
 
 
 def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
@@ -122,13 +118,18 @@ class _Paid:
         # No change touches a session's responses outside its conversation, so they are left out.
         self.recorded = np.array([sum(filter(None, own)) for own in paid])
         self.before = np.array([self._cost(one, as_recorded(one, within)) for one, within in self.sessions])
-        numbers = {root: n for n, root in enumerate(dict.fromkeys(one.root for one in sessions))}
-        self.root = np.array([numbers[one.root] for one in sessions], dtype=int)
-        span = bill.span_s()
-        # Days (UTC) from the first to the last one, as many as forecasts count.
-        whole = span[1] // DAY - span[0] // DAY + 1 if span else 0.0
-        days = min(whole, bill.days or whole)
-        self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
+        self.known = sessions_of(bill)
+        self.places = {name: place for place, name in enumerate(self.known.names)}
+        self.billed = self._by_root([line.session for line in bill.lines], [line.paid.usd for line in bill.lines])
+        self.saved: dict[str, Array] = {}
+        """By name of a saving, what it saves of each root session."""
+
+    def _by_root(self, sessions: Sequence[Session], usd: Sequence[float] | Array) -> Array:
+        found = np.zeros(len(self.places))
+        for one, value in zip(sessions, usd, strict=True):
+            if one.root in self.places:
+                found[self.places[one.root]] += value
+        return found
 
     def _cost(self, session: Session, requests: Requests) -> float:
         return sum(
@@ -149,19 +150,25 @@ class _Paid:
             after.append(self._cost(session, requests))
         # Where a log states dollars, the change in list prices is scaled to them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
-        saved = (self.before - np.array(after)) * scale
-        by_root = np.bincount(self.root, saved, 1)
-        even = np.full(len(by_root), 1 / len(by_root))
-        drawn = np.random.default_rng(SEED).multinomial(len(by_root), even, RESAMPLES) @ by_root
-        low, high = map(float, np.percentile(drawn, [5, 95]))
-        usd = float(saved.sum())
+        by_session = (self.before - np.array(after)) * scale
+        usd, name = float(by_session.sum()), " + ".join(offer.name for offer in chosen)
+        self.saved[name] = self._by_root([one for one, _ in self.sessions], by_session)
         share = usd / self.usd if self.usd else 0.0
         each = list(zip(chosen, effects, strict=True))
         # Two changes may lose the same use, so the sum of their losses is an upper bound.
         lost = [effect.lost / effect.chances for offer, effect in each if offer.keeps and effect.chances]
         return Saving(
-            " + ".join(offer.name for offer in chosen), usd, low, high, share, self.months,
+            name, usd, share,
             loses="; ".join(offer.loses(effect) for offer, effect in each),
             how="; ".join(offer.how for offer in chosen), kept=max(0.0, 1 - sum(lost)) if lost else None,
             given=chosen[0].given if len(chosen) == 1 else None,
         )  # fmt: skip
+
+    def forecast(self, savings: Sequence[Saving], ahead: Next) -> list[Saving]:
+        """Return the savings with what they save in the next days, if that can be told."""
+        if not savings or "usd" not in self.known.amounts or None in self.known.started or not self.billed.any():
+            return list(savings)
+        found = saved(self.known, self.billed, [self.saved[one.name] for one in savings], ahead)
+        return [
+            msgspec.structs.replace(one, ahead=amount.ranges["90"]) for one, amount in zip(savings, found, strict=True)
+        ]

@@ -124,7 +124,6 @@ class Bill(msgspec.Struct, frozen=True):
 
     `unrecorded` counts responses without usage, which can't be billed. `older` are sessions before the billed days,
     `earlier` lines before them. A sub-agent's conversation is one of `sessions`, with its root session as the parent.
-    `days` is the number of billed days, None for all.
     """
 
     sessions: list[Session]
@@ -133,7 +132,6 @@ class Bill(msgspec.Struct, frozen=True):
     unrecorded: int
     older: list[Session] = []
     earlier: list[Line] = []
-    days: int | None = None
 
     def total(self) -> Sum:
         """Return the sum of all lines."""
@@ -190,7 +188,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
             unrecorded += silent
         elif silent < len(session.unrecorded) or any(early(response.time_s) for response, _ in costs):
             older.append(session)
-    return Bill(kept, lines, repeated, unrecorded, older, earlier, days)
+    return Bill(kept, lines, repeated, unrecorded, older, earlier)
 
 
 def _root(name: str, parents: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 """Forecasts of the next sessions: dollars, tokens, calls, compactions, refused calls."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -106,22 +107,27 @@ def forecast(
     """
     if not len(sessions):
         raise CtxsimError("nothing to forecast from: no session has a call")
-    rng = np.random.default_rng(0)
     change = last_change(sessions) if change is msgspec.UNSET else change
     later = _that_count(sessions, change)
-    many = come(sessions, ahead, rng)
-    basis: Basis = "sessions" if float(np.median(many)) <= FARTHEST * len(later) else "far"
-    if len(later) < LEAST:
-        basis = "priors"
-    draws = by_priors(later, many, rng) if basis == "priors" else drawn_totals(later, many, rng)
-    if basis == "far":
-        draws = _wider(draws, len(later), many, rng)
+    basis, many, draws = _totals(sessions, later, ahead)
     return Forecast(
         policy, ahead, basis, seen=len(later), known=len(sessions), priced=sessions.priced, untimed=sessions.untimed,
         change=change, since=later.started[0] if change and change.cuts else None, come=_amount(many.astype(float)),
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
     )  # fmt: skip
+
+
+def _totals(sessions: Sessions, later: Sessions, ahead: Next) -> tuple[Basis, Ints, dict[str, Array]]:
+    """Return what a forecast from the sessions that count rests on, and draws: of how many come, and of totals."""
+    rng = np.random.default_rng(0)
+    many = come(sessions, ahead, rng)
+    if len(later) < LEAST:
+        return "priors", many, by_priors(later, many, rng)
+    draws = drawn_totals(later, many, rng)
+    if float(np.median(many)) <= FARTHEST * len(later):
+        return "sessions", many, draws
+    return "far", many, _wider(draws, len(later), many, rng)
 
 
 def come(sessions: Sessions, ahead: Next, rng: np.random.Generator) -> Ints:
@@ -161,13 +167,31 @@ def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
     """
     if then is now:
         return _amount(np.zeros(1))
-    change = last_change(now)
-    seen, rng = _that_count(now, change), np.random.default_rng(0)
-    drawn = _drawn(seen, np.maximum(come(now, ahead, rng), 1), rng)
+    change, rng = last_change(now), np.random.default_rng(0)
+    [left] = _left(_that_count(now, change), [_that_count(then, change).amounts["usd"]], come(now, ahead, rng), rng)
+    return _amount(1 - left)
+
+
+def saved(known: Sessions, billed: Array, each: Sequence[Array], ahead: Next) -> list[Amount]:
+    """Return the dollars that each change saves of those forecast of the next sessions, given what it saves of each
+    session known, as a part of the dollars `billed`; these are 0 for sessions whose savings aren't known.
+    """
+    later = _that_count(known, last_change(known))
+    _, _, totals = _totals(known, later, ahead)
+    at = max(len(known) - len(later), int(np.flatnonzero(billed)[0]))
+    now = msgspec.structs.replace(known, amounts={"usd": billed}).part(at)
+    # If the savings of all sessions are known, these are the draws of the totals.
+    rng = np.random.default_rng(0)
+    left = _left(now, [(billed - one)[at:] for one in each], come(known, ahead, rng), rng)
+    return [_amount(totals["usd"] * (1 - one)) for one in left]
+
+
+def _left(now: Sessions, then: Sequence[Array], many: Ints, rng: np.random.Generator) -> list[Array]:
+    """The share of the next sessions' dollars that is left to pay, in each draw, for several changes."""
+    drawn = _drawn(now, np.maximum(many, 1), rng)
     noise = np.random.default_rng(1).normal(size=(4, len(drawn)))
-    left = varied(drawn, _that_count(then, change).amounts["usd"], seen.amounts["usd"], noise)
     # A draw without dollars saves nothing.
-    return _amount(1 - np.nan_to_num(left, nan=1.0))
+    return [np.nan_to_num(varied(drawn, one, now.amounts["usd"], noise), nan=1.0) for one in then]
 
 
 def _that_count(sessions: Sessions, change: Change | None) -> Sessions:

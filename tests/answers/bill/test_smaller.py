@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from billed import PRICES, RATES, response, session
 
 from ctxsim.answers.bill import offers
 from ctxsim.answers.bill.changes import compacted_at
 from ctxsim.answers.bill.dollars import Rates, paid
-from ctxsim.answers.bill.facts import ASKING, Large, Response
+from ctxsim.answers.bill.facts import ASKING, Large, Response, Session
 from ctxsim.answers.bill.offers import Offer
-from ctxsim.answers.bill.smaller import LEAST, _Paid, smaller
-from ctxsim.answers.bill.sums import Bill, billed, summaries
+from ctxsim.answers.bill.smaller import AHEAD, LEAST, _Paid, smaller
+from ctxsim.answers.bill.sums import Bill, billed, sessions_of, summaries
+from ctxsim.answers.forecast.forecast import forecast
 from ctxsim.policies.agents.given import Given
 from ctxsim.simulator.provider.models import Model
 
@@ -43,7 +46,7 @@ def test_savings_are_of_the_whole_bill_the_largest_first() -> None:
     assert anew.usd == pytest.approx(1_200)
     # They touch other requests: what they save together is their sum. An hour's cache saves nothing here.
     assert found.together and found.together.usd == pytest.approx(10_200)
-    assert pauses.month is None, "without dates nobody knows a month"
+    assert pauses.ahead is None, "without dates nobody knows what comes in some days"
 
 
 def test_a_compactions_own_request_is_told_beside_the_total() -> None:
@@ -218,21 +221,38 @@ def test_sessions_of_one_name_have_the_dollars_that_each_states() -> None:
     assert [made.usd for _, [(_, made)] in paid(two, PRICES)] == [pytest.approx(2), pytest.approx(3)]
 
 
-@pytest.mark.parametrize(("days", "months"), [(6.0, 7 / 30.4375), (5.9, None), (60.9, 61 / 30.4375)])
-def test_a_month_is_told_from_a_week_on(days: float, months: float | None) -> None:
-    # The first and the last day count: one session a day from Monday to Sunday is of seven days.
-    first = msgspec.structs.replace(FIRST, time_s=0.0)
-    of = bill(first, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0, time_s=days * 86_400))
-    found = smaller(of, PRICES)
-    (one,) = (one for one in found.savings if one.name.startswith("pauses"))
-    # One session comes again as it was: nothing is uncertain.
-    assert (one.usd, one.low, one.high) == (9_000, 9_000, 9_000) and one.kept is None
-    assert one.months == pytest.approx(months)
-    # A bill of 30 days reaches into one more, of which it has the rest.
-    of_thirty = months and pytest.approx(min(months, 30 / 30.4375))
-    assert _Paid(msgspec.structs.replace(of, days=30), PRICES).months == of_thirty
-    assert one.month == (None if months is None else pytest.approx((9_000 / months, 9_000 / months)))
-    assert found.together is None, "one change alone is no sum"
+MISSED = response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0)
+
+
+def dated(days: Sequence[int], *responses: Response) -> list[Session]:
+    """A session on each of the days, named by it."""
+    return [
+        session(*(msgspec.structs.replace(one, time_s=day * 86_400.0) for one in responses), name=f"s{day}")
+        for day in days
+    ]
+
+
+def test_savings_are_of_the_dollars_that_are_forecast_at_this_pace() -> None:
+    # One session a day in eight weeks, after a pause of 300 days. Each saves 9,000 of 22,600 dollars.
+    sessions = dated([*range(14), *range(314, 370)], FIRST, MISSED)
+    for days in (None, 30):
+        of = billed(sessions, PRICES, days)
+        (one,) = (one for one in smaller(of, PRICES).savings if one.name.startswith("pauses"))
+        low, high = forecast(sessions_of(of), "", AHEAD).amounts["usd"].ranges["90"]
+        share = 9_000 / 22_600
+        assert one.share == pytest.approx(share) and one.kept is None and one.ahead is not None
+        # Of what comes at this pace, 30 sessions, the share that the sessions saved; it varies too.
+        assert one.ahead[0] < low * share < 30 * 9_000 < high * share < one.ahead[1] < high
+        assert np.sqrt(one.ahead[0] * one.ahead[1]) == pytest.approx(30 * 9_000, rel=0.1)
+
+
+def test_without_a_price_or_a_time_no_saving_is_forecast() -> None:
+    unpriced = [msgspec.structs.replace(one, model="nobodys") for one in (FIRST, MISSED)]
+    sessions = [*dated(range(3), *unpriced), *dated([3, 4], FIRST, MISSED)]
+    assert [one.ahead for one in smaller(billed(sessions, PRICES, None), PRICES).savings] == [None]
+    assert smaller(billed(sessions[2:], PRICES, None), PRICES).savings[0].ahead
+    # Nor where nothing is saved.
+    assert smaller(billed(dated(range(9), FIRST), PRICES, None), PRICES).savings == []
 
 
 def test_what_is_written_for_an_hour_is_saved_at_its_price() -> None:
@@ -244,16 +264,18 @@ def test_what_is_written_for_an_hour_is_saved_at_its_price() -> None:
 
 
 def test_sub_agents_are_drawn_with_their_session() -> None:
-    missed = response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0)
-    made = bill(FIRST, missed).sessions[0]
+    made = bill(FIRST, MISSED).sessions[0]
 
-    def interval(parent: str) -> tuple[float, float]:
+    def saved(parent: str) -> list[float]:
         plain = msgspec.structs.replace(made, name="other", responses=(FIRST, response(1_100, 50, 50)), parent=parent)
-        (one,) = (one for one in smaller(billed([made, plain], PRICES, None), PRICES).savings if "pauses" in one.name)
-        return one.low, one.high
+        of = billed([made, plain], PRICES, None)
+        paid = _Paid(of, PRICES)
+        (pauses,) = (one for (one, *_) in offers.offers(of, PRICES, {}, None) if "pauses" in one.name)
+        assert paid.saving([pauses]).usd == 9_000
+        return paid.saved[pauses.name].tolist()
 
-    # Two sessions, of which one saves 9,000: none or both may come. With its sub-agent it is one session.
-    assert interval("") == (0, 18_000) and interval("s") == (9_000, 9_000) and interval("unknown") == (0, 18_000)
+    # Two sessions, of which one saves 9,000. With its sub-agent it is one session.
+    assert saved("") == [9_000, 0] and saved("s") == [9_000] and saved("unknown") == [9_000, 0]
     # Of what has no price nothing is saved.
     unpriced = session(msgspec.structs.replace(FIRST, model="nobodys"), name="unpriced")
     assert smaller(billed([made, unpriced], PRICES, None), PRICES).savings[0].usd == pytest.approx(9_000)

@@ -10,7 +10,7 @@ import pytest
 from made_sessions import sessions
 
 from ctxsim.answers.forecast.backtest import backtest, score
-from ctxsim.answers.forecast.forecast import Amount, come, forecast, saving
+from ctxsim.answers.forecast.forecast import Amount, come, forecast, saved, saving
 from ctxsim.answers.forecast.sessions import Next, parse_next
 from ctxsim.errors import CtxsimError
 
@@ -142,6 +142,17 @@ def test_what_is_saved_of_the_next_sessions_is_as_uncertain_as_twenty_sessions_l
     assert saving(now, then, Next(5)) == found
     free = sessions([0.0] * 20)
     assert saving(free, free, Next(5)) == Amount(0.0, {"50": (0.0, 0.0), "80": (0.0, 0.0), "90": (0.0, 0.0)})
+
+
+def test_dollars_saved_are_the_share_saved_of_the_dollars_forecast() -> None:
+    share = saving(sessions([2.0] * 20), sessions([1.0] * 20), Next(5)).ranges
+    # Five sessions of two dollars come. What five older ones would have saved isn't known.
+    for older in (0, 5):
+        billed = np.repeat([0.0, 2.0], [older, 20])
+        half, nothing = saved(sessions([2.0] * (20 + older)), billed, [billed / 2, 0 * billed], Next(5))
+        for level, (low, high) in half.ranges.items():
+            assert (low, high) == pytest.approx((10 * share[level][0], 10 * share[level][1]), rel=1e-6)
+        assert nothing.middle == pytest.approx(0, abs=0.05)
 
 
 def test_a_range_this_far_ahead_is_wider_by_what_later_sessions_differ() -> None:
