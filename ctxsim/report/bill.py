@@ -225,7 +225,7 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
     """Return the changes that would have made the bill smaller; if `whole`, with their shares and how to make them."""
     ahead = any(one.ahead for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
-    columns = [Column("change", "change", left=True), Column("usd", f"saves, USD{IN_DAYS if ahead else ''}"),
+    columns = [Column("change", "change", left=True), Column("usd", f"saves, USD/{AHEAD}" if ahead else "saves, USD"),
                Column("costs", "what it costs you", "what is lost" if whole else "", True, 1)]  # fmt: skip
     if whole:
         lines = [(*line, one.share, *(one.ahead or (None, None)), one.kept, one.how)

@@ -296,7 +296,7 @@ def test_parts_of_the_same_dollars_stand_by_their_tokens_and_then_by_name() -> N
 def test_where_days_are_forecast_it_is_told_for_how_many() -> None:
     found = Smaller([saving(ahead=(2.0, 3.0), kept=None)], saving(ahead=(2.0, 3.0)), 4)
     (people,) = text_rows(smaller_sheet(found, whole=False))
-    assert people["saves, USD in 30 days"] == "2.00 to 3.00"
+    assert people["saves, USD/30 days"] == "2.00 to 3.00"
     programs = smaller_sheet(found, whole=True)
     assert [(row["low"], row["high"]) for row in value_rows(programs)] == [(2.0, 3.0)]
     assert {one.name: one.about for one in programs.columns if one.about} == {
