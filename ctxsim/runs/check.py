@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from inspect import get_annotations
 from pathlib import Path
 
 import msgspec
@@ -131,13 +132,18 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
                 split += sent.status == "invalid_pairs"
                 edited += sent.changed_from < held
                 held = len(sent.view)
-    # A method whose name is only close to a moment's is never called.
+    # A method whose name is only close to a moment's is never called. Too many names are close to `end`.
+    named = [moment for moment in MOMENTS if moment != "end"]
     findings = [
         f"{cls.__name__}.{name} is no moment, and never called; {meant}"
         for cls, _, _ in spec.links
         for name, value in vars(cls).items()
-        if callable(value) and name[0] != "_" and not hasattr(Policy, name) and (meant := nearest(name, MOMENTS))
+        if callable(value) and name[0] != "_" and not hasattr(Policy, name) and (meant := nearest(name, named))
     ]
+    for cls, _, _ in spec.links:
+        lost = [name for name, kind in get_annotations(cls).items() if "ClassVar" not in str(kind)]
+        if lost and "__dataclass_fields__" not in vars(cls):
+            findings.append(f"{cls.__name__} is no @dataclass, so no label sets {', '.join(lost)}")
     if split:
         findings.append(f"{split} of {calls} requests split a tool call from its result: a provider refuses them")
     # Replays that break the contract aren't counted; the others can't prove that a policy only appends.

@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -82,12 +82,22 @@ class Overflows(Policy):
         raise ValueError("no")
 
 
+class Plain(Policy):
+    """Its field sets nothing. Nobody needs its method to be a moment."""
+
+    budget: int = 5
+    known: ClassVar[int] = 6
+
+    def extend(self) -> None:
+        pass
+
+
 @pytest.fixture
 def own() -> Any:
-    for cls in (Splits, Fails, Overflows):
+    for cls in (Splits, Fails, Overflows, Plain):
         register(cls)
     yield
-    for name in ("splits", "fails", "overflows"):
+    for name in ("splits", "fails", "overflows", "plain"):
         registered_policies().pop(name)
 
 
@@ -97,6 +107,8 @@ def test_findings_are_what_nobody_calls_and_what_a_provider_refuses(own: None, r
         "Splits.before_calls is no moment, and never called; did you mean before_call or after_call?",
         "12 of 14 requests split a tool call from its result: a provider refuses them",
     ]
+    found = _here("plain", ["documented-53k"], False)
+    assert found.findings == ["Plain is no @dataclass, so no label sets budget"]
     # `Summary.at` is a number, `VercelPrune._calls` its own affair.
     assert [_here(label, ["documented-53k"], False).findings for label in ("summary", "vercel-prune")] == [[], []]
 
