@@ -46,7 +46,7 @@ def _played(what: What, number: int, models: AnyPath | None, fields: ProviderFie
     """The conversation to play, as it was recorded, and the provider whose rules apply."""
     inputs = inputs_of(what, models=models, **fields)
     if inputs.scenario is not None:
-        one = the_one(inputs)
+        one = the_one(inputs, number)
         return one.transcript, one.provider
     every = [inputs.transcript] if inputs.transcript else (one for path in inputs.paths for one in read(path))
     chosen = next(islice(every, number - 1, None), None)

@@ -134,6 +134,8 @@ def test_a_recording_is_played_as_it_was_recorded(tmp_path: Path) -> None:
     assert (scenario.name, rules.window) == ("documented-53k", 9_000)
     with pytest.raises(CtxsimError, match="has fewer than 4 transcripts"):
         room._played(logs, 4, None, fields)
+    with pytest.raises(CtxsimError, match="documented-53k has fewer than 2 transcripts"):
+        room._played("documented-53k", 2, None, fields)
 
 
 def entry(kind: str = "main", step: int = 1, status: int = 200, tokens: int = 100, **more: Any) -> Entry:
