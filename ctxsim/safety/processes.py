@@ -40,7 +40,8 @@ def environment(**more: str) -> dict[str, str]:
     The current folder is on that path only if it already stood in PYTHONPATH or holds ctxsim itself.
     """
     here, own = Path.cwd(), Path(__file__).parents[2]
-    said = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    # Python makes its search path absolute, as of `.`; an empty entry is mostly left by a variable that wasn't set.
+    said = [str(here / one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
     paths = [path for path in sys.path if path and (path in said or Path(path) != here or Path(path) == own)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
 

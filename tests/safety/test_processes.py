@@ -120,6 +120,10 @@ def test_an_environment_has_our_search_path_and_the_current_folder_where_somebod
     assert environment()["PYTHONPATH"] == other
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["said", here]))
     assert environment()["PYTHONPATH"] == os.pathsep.join([here, other])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["said", "."]))
+    assert environment()["PYTHONPATH"] == os.pathsep.join([here, other])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["said", ""]))
+    assert environment()["PYTHONPATH"] == other
     # The folder that holds ctxsim is needed, whoever stands there.
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", ["", str(ROOT), other])
