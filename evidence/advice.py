@@ -59,10 +59,12 @@ class Split(NamedTuple):
     sessions: int
     saves: float
     hindsight: float
+    acts: bool
     breaks: bool
     chance: bool
     agrees: bool
     share: float
+    beaten: bool
     saving: tuple[bool, ...]
     kept: tuple[bool, ...]
 
@@ -101,10 +103,12 @@ def parted(run: Run, project: str) -> Iterator[Split]:
             len(known),
             1 - (after.value(take, ours.amount) or 1.0),
             1 - (after.value(theirs.take.policy, ours.amount) or 1.0),
+            take != NOTHING,
             kept is not None and kept < most - MAY_LOSE["dollars"] - 1e-9,
             take != NOTHING and 1 - (before.value(take, ours.amount) or 1.0) < 0.02,
             take == theirs.take.policy,
             ours.wins.get(take, 1.0),
+            ours.wins.get(NOTHING, 0.0) > ours.wins.get(take, 1.0),
             tuple(_held(before, after, label, ours.amount) for label in labels if label != NOTHING),
             tuple(_held(before, after, label, "kept") for label in labels if label != NOTHING),
         )
@@ -140,6 +144,11 @@ def main(folders: list[str]) -> None:
     print(f"advice saves {table.saves.mean():.1%}, hindsight {table.hindsight.mean():.1%}: "
           f"{table.saves.mean() / table.hindsight.mean():.0%} of it")  # fmt: skip
     print(f"keeps over 10 % less than the best: {table.breaks.mean():.1%}; headline under 2 %: {table.chance.sum()}")
+    for many, some in table[table.acts].groupby(table.sessions >= 8):
+        print(f"of {len(some)} splits that advise a policy from {'8 sessions or more' if many else 'fewer'}: "
+              f"{some.breaks.mean():.0%} do so, {(some.saves < 0).mean():.0%} cost more")  # fmt: skip
+    beaten = table[table.acts & table.beaten]
+    print(f"won less often than changing nothing: {len(beaten)}, which save {beaten.saves.mean():.1%}")
     print(
         f"share against agreement, rank correlation by run: {np.corrcoef(*map(ranks, shares.T.to_numpy()))[0, 1]:.2f}"
     )

@@ -28,7 +28,7 @@ ANSWERS = {
     # what is typed: what the answer has in it
     "bench logs --policy mask:keep=1 --out a": r"^Change nothing[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
-    "bench logs --policy papers --out c --columns all": r"policy +sum +comp\. +rank [\s\S]*policy +hit +read +write ",
+    "bench logs --policy papers --out c --columns all": r" sum +comp\. +rank [\s\S]* hit +read +write ",
     "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*"
     r"(Also tried: |None of the (?:other )?settings tried changes)",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",

@@ -17,7 +17,17 @@ import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
-from ctxsim.answers.forecast.ranges import DRAWS, LEAST, blocks_of, by_odds, interval, next_sessions, recency, varied
+from ctxsim.answers.forecast.ranges import (
+    DRAWS,
+    FIRST,
+    LEAST,
+    blocks_of,
+    by_odds,
+    interval,
+    next_sessions,
+    recency,
+    varied,
+)
 from ctxsim.results import Run
 from ctxsim.results.frames import refused
 from ctxsim.results.run_info import Sample
@@ -211,7 +221,9 @@ class Pooled:
     def _shares(self, come: Array, label: str, share: str, noise: Array) -> Array:
         own, whole = (self.sums[label][name] for name in (share, SHARES[share]))
         if share == "kept":
-            return by_odds(come, own, whole, noise[4])
+            # What is compared with, and a bound, lose nothing that they haven't lost yet.
+            known = label == self.nothing or label in self.run.info.bounds
+            return by_odds(come, own, whole, noise[4], 0.0 if known else FIRST)
         if label == self.nothing:
             return np.where(come @ whole > 0, 1.0, np.nan)
         return varied(come, own, whole, noise[:4])

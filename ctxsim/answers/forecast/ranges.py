@@ -30,7 +30,9 @@ one to divide by the root of their number. Measured over projects and dates.
 """
 
 FIRST = 0.1
-"""How much of a session's amount a policy saves or adds, where it has not done so before. Measured in the same way."""
+"""How much of a session's amount a policy saves or adds, or of what it kept it loses, where it has not done so before.
+Measured in the same way.
+"""
 
 LEAST = 8
 """Least sessions for an interval; with fewer there is a range by priors over projects."""
@@ -117,14 +119,16 @@ def varied(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
     return np.asarray(left * (1 - saves) + adds)
 
 
-def by_odds(drawn: Array, own: Array, whole: Array, noise: Array) -> Array:
+def by_odds(drawn: Array, own: Array, whole: Array, noise: Array, first: float = FIRST) -> Array:
     """Return the share of `whole` that `own` keeps in each draw, both given by session. The odds of a loss are
-    multiplied by a random factor, so that the share stays between 0 and 1.
+    multiplied by a random factor, so that the share stays between 0 and 1. Where `noise` is positive, some of the next
+    sessions lose `first` of what they kept, even if none has so far.
     """
     less = np.maximum(whole - own, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         lost = drawn @ less / (drawn @ whole)
-    return np.asarray((1 - lost) / (1 - lost + lost * unseen(less, noise)))
+    kept = (1 - lost) / (1 - lost + lost * unseen(less, noise))
+    return np.asarray(kept * (1 - first * anew(len(whole), np.maximum(noise, 0.0))))
 
 
 def stretched(left: Array, times: Array) -> Array:

@@ -16,7 +16,7 @@ from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN, Again, even_rate
-from ctxsim.answers.forecast.ranges import spread
+from ctxsim.answers.forecast.ranges import anew, spread
 from ctxsim.errors import UnknownName
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder
@@ -92,22 +92,30 @@ def test_shares_that_nobody_knows(tmp_path: Path) -> None:
 
 def test_of_several_sessions_shares_have_ranges_of_what_nobody_has_seen(tmp_path: Path) -> None:
     # All alike, half as dear: what is drawn is the same each time, and what nobody has seen yet stretches the saving:
-    # by exp(+-1.645 x spread), as a loss of odds for what is kept.
+    # by exp(+-1.645 x spread), as a loss of odds for what is kept. As many sessions as `anew` says lose a tenth more.
     for sessions, said in ((7, "from other projects, as sessions are too few"), (8, "the next 8 sessions, 90 %")):
         all_kept = rows(*[10.0] * sessions, root=None)
-        table = {"keep-all": all_kept, "a": rows(*[5.0] * sessions, root=None, kept=0.8), "idle": all_kept}
-        found = Pooled(made_run(tmp_path / f"{sessions}", table))
+        table = {
+            "keep-all": all_kept,
+            "a": rows(*[5.0] * sessions, root=None, kept=0.8),
+            "idle": all_kept,
+            "oracle": all_kept,
+        }
+        found = Pooled(made_run(tmp_path / f"{sessions}", table, bounds=BOUNDS))
         assert found.ranges == said and found.has_next and found.sessions == sessions
         reach = np.exp(1.645 * spread(sessions))
         kept = found.interval("a", "kept")
-        assert kept == pytest.approx((1 / (1 + 0.25 * reach), 1 / (1 + 0.25 / reach)), abs=0.005)
+        least = 1 - 0.1 * float(anew(sessions, np.array(1.645)))
+        assert kept == pytest.approx((least / (1 + 0.25 * reach), 1 / (1 + 0.25 / reach)), abs=0.005)
         usd = found.interval("a", "usd")
         assert usd is not None and usd[0] == pytest.approx(0.5**reach, abs=0.01)
         assert usd[1] == pytest.approx(1 - 0.5 / reach, abs=0.01)
         assert found.interval("keep-all", "usd") == (1.0, 1.0)
-        # What has done nothing yet may do it later.
+        # What has done nothing yet may do it later, but doing nothing and a bound lose nothing.
         low, high = found.interval("idle", "usd") or (1.0, 1.0)
         assert 0.97 < low < 0.995 and 1.005 < high < 1.03
+        assert found.interval("idle", "kept") == pytest.approx((least, 1.0), abs=0.001)
+        assert found.interval("keep-all", "kept") == found.interval("oracle", "kept") == (1.0, 1.0)
         # Beside another one the same draws are taken.
         assert found.interval("a", "usd", "a") == (0.0, 0.0)
         assert found.draws("a", "usd").shape == (10_000,)

@@ -98,8 +98,16 @@ def test_the_odds_of_a_loss_vary() -> None:
     # One of two sessions lost all: even odds. Three times as large they leave a quarter; told by one session they are
     # that with a noise of log 3 by the root of 0.3 ^ 2 + 1.
     thrice = np.log(3) / 1.09**0.5
-    found = by_odds(np.ones((3, 2)), np.array([2.0, 0.0]), np.array([2.0, 2.0]), np.array([0.0, thrice, -thrice]))
+    noise = np.array([0.0, thrice, -thrice])
+    found = by_odds(np.ones((3, 2)), np.array([2.0, 0.0]), np.array([2.0, 2.0]), noise, first=0.0)
     assert found == pytest.approx([0.5, 0.25, 0.75])
+
+
+def test_a_policy_that_has_lost_nothing_may_lose_a_tenth_in_such_sessions() -> None:
+    # In half of the draws; as many sessions as may save or add a tenth.
+    whole, noise = np.full(8, 3.0), np.array([2.0, 0.0, -2.0])
+    assert by_odds(np.ones((3, 8)), whole, whole, noise) == pytest.approx([0.98, 1.0, 1.0])
+    assert by_odds(np.ones((3, 8)), whole, whole, noise, first=0.0) == pytest.approx(1.0)
 
 
 def test_ranges_hold_for_policies_that_seldom_act() -> None:
