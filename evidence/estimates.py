@@ -22,6 +22,7 @@ from ctxsim.api.trust import calibrate
 from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.paths import project_name
 from ctxsim.transcript import Transcript
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -34,7 +35,7 @@ def halves(folders: Iterable[str]) -> tuple[list[Transcript], list[Transcript]]:
     for source in sources(*folders):
         try:
             for one in read_source(source):
-                project = one.project or str(PurePath(one.name).parent)
+                project = project_name(one.project) or str(PurePath(one.name).parent)
                 if one.calls:
                     found[hashlib.sha256(project.encode()).digest()[0] % 2].append(one)
         except InputError:

@@ -28,6 +28,9 @@ READER = "reader:"
 """`reader:NAME:PATH` is a path that is read as the format NAME; `reader:FILE.py:PATH` by the user's own reader."""
 
 
+WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
+"""Folders inside a project where git and Claude Code keep its worktrees."""
+
 _MEANS_MORE = re.compile(r"[@~]|-\Z|(?:column|reader|git):|[\w+.-]+://|.*\0", re.DOTALL)
 
 
@@ -61,6 +64,11 @@ def bare(path: str) -> str:
 
 
 _ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.\w+)*$")
+
+
+def project_name(folder: str) -> str:
+    """Return the name of the project in a folder: the last part, which clones of a project share, and its worktrees."""
+    return re.split(r"[/\\]+", WORKTREE.sub("", folder).rstrip("/\\"))[-1]
 
 
 def session_id(name: str) -> str:

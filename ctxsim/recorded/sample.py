@@ -11,6 +11,7 @@ from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.counting.tokenizers.counter import Counter, counted
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.readers.paths import project_name
 from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
@@ -53,7 +54,8 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer | None, by: 
     projects: dict[str, int] = {}
     of: list[int] = []
     for number, transcript in enumerate(transcripts):
-        of.append(projects.setdefault(transcript.project or str(PurePath(transcript.name).parent), len(projects)))
+        project = project_name(transcript.project) or str(PurePath(transcript.name).parent)
+        of.append(projects.setdefault(project, len(projects)))
         counter = counted(transcript, tokenizer)
         for item, text in texts_of(transcript):
             group = _group(item, text, transcript, by)

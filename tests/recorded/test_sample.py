@@ -70,3 +70,15 @@ def test_projects_are_numbered_as_they_come_by_name_or_folder() -> None:
     assert {one.group for one in found.texts} == {"unknown"}
     assert [one.transcript for one in found.series] == [0, 1, 2, 3]
     assert collect([], open_tokenizer(), "kind") == Sample([], [], [], 0)
+
+
+def test_clones_and_worktrees_of_a_project_are_one_project() -> None:
+    folders = (
+        "/home/a/src/app",
+        "/Users/b/app/",
+        "C:\\work\\app",
+        "/home/a/src/app/.claude/worktrees/fix",
+        "/home/a/app2",
+    )
+    made = [transcript(f"{n}/1", folder) for n, folder in enumerate(folders)]
+    assert collect(made, open_tokenizer(), "model").projects == (0, 0, 0, 0, 1)

@@ -1,6 +1,5 @@
 """Sums of the bill by day, week, project, session, model, agent or part. Each token and each dollar is counted once."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from ctxsim.answers.bill.facts import CAUSES, Rates, Response, Session
 from ctxsim.answers.forecast.ranges import DAY
 from ctxsim.answers.forecast.sessions import Sessions, enough
 from ctxsim.policies import agent_of, continues
-from ctxsim.readers.paths import session_id
+from ctxsim.readers.paths import WORKTREE, session_id
 
 By = Literal["day", "week", "project", "session", "model", "agent"]
 BYS: tuple[str, ...] = (*get_args(By), "part")
@@ -218,10 +217,6 @@ def _day(line: Line, week: bool) -> str:
         return UNDATED
     day = datetime.fromtimestamp(line.response.time_s).date()
     return str(day - timedelta(days=day.weekday()) if week else day)
-
-
-WORKTREE = re.compile(r"[/\\]\.(claude[/\\])?worktrees[/\\].*")
-"""Folders inside a project where git and Claude Code keep its worktrees."""
 
 
 def project_of(line: Line) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.readers.paths import project_name
 from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.attached import attached_again
 from ctxsim.recorded.size_fit import Request, factor_of, head_is_whole, later_calls, requests
@@ -110,7 +111,8 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
 
 def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
     """Yield a prediction of each session's tokens up to its first compaction, from the median head and factor of other
-    projects' sessions of the same format and model, or of the format if no other project has the model.
+    projects' sessions of the same format and model, or of the format if no other project has the model. Clones in
+    folders of one name are one project.
     """
     sessions = [one for one in found if one.number == 0 and not one.whole]
     factors = [(one, factor_of(one.requests, one.prior)) for one in sessions]
@@ -118,7 +120,8 @@ def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
     for one in sessions:
         others = [
             other for other in known
-            if (other[0].format, other[0].sub_agent) == (one.format, one.sub_agent) and other[0].project != one.project
+            if (other[0].format, other[0].sub_agent) == (one.format, one.sub_agent)
+            and project_name(other[0].project) != project_name(one.project)
         ]  # fmt: skip
         if not others:
             continue

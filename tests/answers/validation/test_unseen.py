@@ -88,6 +88,8 @@ def test_past_a_compaction_and_of_another_project_by_hand() -> None:
     ]
     same = [msgspec.structs.replace(one, project="p") for one in found]
     assert not [one for one in predicted(same) if one.way == "another project"], "its own project tells nothing"
+    clones = [msgspec.structs.replace(one, project=f"/home/{one.transcript}/p") for one in found]
+    assert not [one for one in predicted(clones) if one.way == "another project"], "nor does a clone of it"
 
 
 def test_what_is_attached_again_is_the_sessions_own_and_what_else_joins_is_the_others() -> None:
