@@ -101,8 +101,8 @@ def opening(bill: Bill, total: Sum, begun: LeftOut, compactions: LeftOut) -> Ite
     if total.unpriced:
         yield f"Dollars are missing for {total.unpriced:,} of {total.responses:,} responses: their price is unknown."
     if total.standard:
-        served = f"{many(sum(total.standard.values()), 'response(s)')} served as {' or '.join(sorted(total.standard))}"
-        yield f"Counted at standard prices, as no others are known: {served}."
+        ways, times = " or ".join(sorted(total.standard)), many(sum(total.standard.values()), "response(s)")
+        yield f"ctxsim knows no price for {ways}: {times} served this way are billed at standard prices."
     if total.alone:
         yield f"Tokens are missing for {many(total.alone, 'session(s)')}: the logs state dollars alone."
     if total.unsaid:

@@ -65,7 +65,8 @@ def test_one_line_names_what_is_at_standard_rates_although_the_log_says_otherwis
     total = found.total()
     assert (total.usd, total.unpriced) == (pytest.approx(4 + 4.4 + 4 + 4), 1)
     told = [line for line in opening(found.lines, total, (0, 0.0), (0, 0.0)) if "standard" in line]
-    assert told == ["Counted at standard prices, as no others are known: 3 responses served as batch or priority."]
+    line = "ctxsim knows no price for batch or priority: 3 responses served this way are billed at standard prices."
+    assert told == [line]
     assert {name: one.responses for name, one in found.by("model").items()} == {
         "claude-opus-5-5": 1, "claude-opus-5-5 (priority)": 1, "claude-opus-5-5 (priority us)": 1,
         "claude-opus-5-5 (batch)": 1, "nobodys (batch)": 1,
