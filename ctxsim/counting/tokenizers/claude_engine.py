@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain, groupby
 from pathlib import Path
@@ -29,7 +29,7 @@ LONGEST = 256
 """Characters of a part. Longer ones are cut, because time grows with the square of a part's length."""
 
 REMEMBERED = 1 << 17
-"""Parts whose tokens are memoized."""
+"""Parts whose number of tokens is memoized."""
 
 NEVER_SENT = re.compile("[\x01-\x08\x0b-\x1f\x7f\x80-\x9f\ue000-\uf8ff]")
 SPACES = re.compile("[\x00\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f]")
@@ -57,7 +57,7 @@ class _Cutter:
     """Cuts a text into the parts of its stream."""
 
     def __init__(self, word: str, sign: str, compiled: Callable[[str], Any]) -> None:
-        many, marked = f"{{1,{LONGEST}}}", f"(?:{word}|{sign})"
+        many, marked = f"{{1,{LONGEST}}}+", f"(?:{word}|{sign})"
         # Patterns begin with the space, which is found fastest.
         self._seam = compiled(f" (?<={marked} )(?={marked})(?!'{word})")
         self._ends = compiled(f" (?<={sign} )(?! )")
@@ -66,7 +66,7 @@ class _Cutter:
         self._part = compiled(
             f"{word}{many}| {many}|[0-9]{many}|\n{many}|\t{many}"
             f"|'(?<!{sign}')(?<!{SEAM}')(?:s|t|d|m|ll|re|ve)(?!{word})"
-            f"|[{SEAM}{BEGIN}]?{sign}{many}(?:{SEAM}{sign}{many}){{0,64}}[{SEAM}{END}]?|[^{SEAM}]"
+            f"|[{SEAM}{BEGIN}]?{sign}{many}(?:{SEAM}{sign}{many}){{0,64}}+[{SEAM}{END}]?|[^{SEAM}]"
         )
 
     def parts(self, text: str) -> list[str]:
@@ -84,13 +84,26 @@ def _with_properties(pattern: str) -> Any:
     return regex.compile(pattern, regex.V1)
 
 
+class _Sizes(dict[str, int]):
+    """Memo of the number of tokens of each part. A full one begins anew."""
+
+    def __init__(self, tokens: Callable[[str], Sequence[int]]) -> None:
+        self._tokens = tokens
+
+    def __missing__(self, part: str) -> int:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        size = self[part] = len(self._tokens(part))
+        return size
+
+
 class ClaudeTokenizer:
     """A tokenizer of `CLAUDE`. Its counts reconstruct the vendor's; its `ids` are our own, for one shortest cut."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._older = name == CLAUDE[0]
-        self._tokens = lru_cache(REMEMBERED)(self._fewest)
+        self._sizes = _Sizes(self._fewest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ClaudeTokenizer, (self.name,)
@@ -140,11 +153,11 @@ class ClaudeTokenizer:
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
-        return [sum(map(len, map(self._tokens, self._parts(text)))) for text in texts]
+        return [sum(map(self._sizes.__getitem__, self._parts(text))) for text in texts]
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text."""
-        return [token for part in self._parts(text) for token in self._tokens(part)]
+        return [token for part in self._parts(text) for token in self._fewest(part)]
 
     def _parts(self, text: str) -> list[str]:
         for curly, straight in QUOTES if self._older else ():

@@ -109,7 +109,7 @@ def likely_keys(text: str) -> list[Found]:
 def _plain(text: str) -> list[Found]:
     """Return the secrets that a text holds without encoding."""
     starts = _starts(text)
-    begun = "\n".join([text[at : at + _LONGEST] for at in starts])
+    begun = "\n".join({text[at : at + _LONGEST] for at in starts})
     possible = [form for form in FORMS if any(prefix in begun for prefix in form.prefixes)] if begun else []
     found = []
     for form in possible:

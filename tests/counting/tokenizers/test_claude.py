@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxsim.counting.tokenizers import CLAUDE, open_tokenizer
+from ctxsim.counting.tokenizers import CLAUDE, claude_engine, open_tokenizer
 from ctxsim.counting.tokenizers.claude_engine import ClaudeTokenizer
 
 COUNTS: dict[str, tuple[int, int]] = {
@@ -92,6 +92,14 @@ def test_of_all_cuts_the_one_into_fewest_pieces_counts() -> None:
     pieces = [*"\x01bcdefg\x02", "\x01bcd", "ef", "g\x02", "defg\x02"]
     tokenizer.__dict__["_vocabulary"] = {"pieces": pieces, "bytes": []}
     assert tokenizer.count_many(["bcdefg", "bcd", "efg"]) == [3, 2, 3]
+
+
+def test_no_more_parts_are_remembered_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_engine, "REMEMBERED", 2)
+    tokenizer = ClaudeTokenizer("claude_3")
+    texts = ["one  two  three  four  five"] * 2
+    assert tokenizer.count_many(texts) == open_tokenizer("claude_3").count_many(texts)
+    assert len(tokenizer._sizes) <= 2
 
 
 @pytest.mark.parametrize("name", ["claude_3", "cl100k_base"])
