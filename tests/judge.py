@@ -347,8 +347,6 @@ class Judge:
             self.edits += [(edit.position, edit.reason) for edit in left.edits]
             self.view, self.newest = left.settled(), []
             ended = len(self.view) if call.held else 0
-        self.first = self.first if number > 1 else joining
-        self.join(joining)
         first_s, time_s = self.transcript.calls[0].time_s, call.time_s
         timed = first_s is not None and time_s is not None
         scheduled_s = max(0.0, time_s - first_s) if timed else (number - 1) * self.provider.pace_s  # type: ignore[operator]
@@ -357,6 +355,8 @@ class Judge:
         self.model = call.model if call.model in self.caches else ""
         self.sees.head, self.sees.now_s = self.head, self.now_s
         self.between = self.request(list(self.view)[:ended]) if ended else []
+        self.first = self.first if number > 1 else joining
+        self.join(joining)
         view, lasting, stop = self.before(number)
         if stop:
             status, attempts, refused, waited = "stopped", 1, 0, 0.0

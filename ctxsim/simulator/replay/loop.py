@@ -79,13 +79,16 @@ class Replay:
 
     def _call(self, leg: Leg) -> Sent:
         moments, kernel, sees = self.moments, self.kernel, self.moments.sees
-        # Join: recorded items enter the view.
-        moments.join(leg.joining, leg.begins_turn)
-        # Decide.
+        # Join: recorded items enter the view, at the time of the call that they join.
         self._number = leg.number
+        if leg.begins_turn:
+            moments.end_turn()
         kernel.request.follow(moments.view)
         kernel.begin(leg)
         sees.head, sees.now_s = leg.head, kernel.now_s
+        moments.join(leg.joining)
+        # Decide.
+        kernel.request.follow(moments.view)
         asked, stop = moments.before_call()
         # Judge, and retry. A policy that stops sends nothing: no refusal, dropped thinking or use of the rate limit.
         view, verdict, attempts = (asked, Verdict("stopped", stop.reason), 1) if stop else self._send(asked)

@@ -59,15 +59,15 @@ class Moments:
 
     # the view grows
 
-    def join(self, items: Sequence[Item], begins_turn: bool = False) -> None:
-        """Add items to the view; a result first passes the ingestion limits. At the beginning of a turn the vendor, not
-        the policy, leaves out the reasoning of the turns before.
-        """
-        old = [item.place for item in self.view if item.kind == "reasoning"] if begins_turn else []
-        if old:
+    def end_turn(self) -> None:
+        """Leave out the reasoning of the turn that has ended, as the vendor, not the policy, does."""
+        if old := [item.place for item in self.view if item.kind == "reasoning"]:
             spoken = self.view.drop(old, FINISHED)
             self._edited(self.view, spoken.edits)
             self.view = spoken.settled()
+
+    def join(self, items: Sequence[Item]) -> None:
+        """Add items to the view; a result first passes the ingestion limits."""
         if self._limiting:
             taken = enumerate(items, len(self.view))
             items = [self._ingest(item, at) if item.kind == "tool_result" else item for at, item in taken]

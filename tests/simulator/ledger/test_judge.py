@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 from judge import Judge
+from samples import spec_of
 
-from ctxsim.policies import open_policy
+from ctxsim.policies import Policy, Spec, open_policy
 from ctxsim.results.columns import CallRow
 from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.measure.measured import Basis, measure
@@ -21,6 +22,7 @@ from ctxsim.simulator.provider.rules import Other, RateLimit
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_names
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
+from ctxsim.view import View
 
 POLICIES = (
     "keep-all", "drop-all", "token-budget:budget=900,retain=20", "truncate-after-use:retain=30",
@@ -110,13 +112,16 @@ def provider_of(vendor: str, dice: random.Random) -> Provider:
     )
 
 
-def differences(transcript: Transcript, labels: Sequence[str], provider: Provider) -> tuple[list[str], set[str]]:
+def differences(
+    transcript: Transcript, policies: Sequence[str | Spec], provider: Provider
+) -> tuple[list[str], set[str]]:
     """What the judge and the package say differently of the calls of some replays; and what happened in them."""
     rules = load_vendor(provider.framing).framing.of(provider.model), load_vendor(provider.cache).cache
     full = list(Judge(transcript, open_policy("keep-all"), provider, *rules, references=False).rows())
     basis = Basis(transcript, provider, provider.counter())
     found, seen = [], set()
-    for spec in map(open_policy, labels):
+    for policy in policies:
+        spec = policy if isinstance(policy, Spec) else open_policy(policy)
         theirs, ours = list(Judge(transcript, spec, provider, *rules).rows()), measure(basis, spec).rows
         for one, other, whole in zip(ours, theirs, full, strict=True):
             said = msgspec.structs.asdict(one)
@@ -148,6 +153,29 @@ def test_every_column(part: int) -> None:
 
 NOT_MADE = {"cost_recorded_usd"}
 """Columns that no generated conversation fills."""
+
+
+class SumsUpResults(Policy):
+    """Asks for a summary of the conversation with each result, behind the conversation's own head."""
+
+    summary_head = None
+
+    def start(self) -> None:
+        self.seen: list[Item] = []
+
+    def before_call(self, view: View) -> View:
+        self.seen = list(view)
+        return view
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item.with_text(self.sees.summarize([*self.seen, item], 50) or "none")
+
+
+def test_summaries_of_results() -> None:
+    dice = random.Random(0)
+    for vendor in vendor_names():
+        apart, _ = differences(conversation(dice), [spec_of(SumsUpResults)], provider := provider_of(vendor, dice))
+        assert not apart, (provider, apart)
 
 
 @pytest.mark.parametrize("scenario", scenario_names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
 from samples import ASK, TASK, basis_of, chat, conversation, run, run_class, spec_of
 
 from ctxsim.counting.estimators import open_estimator
@@ -12,9 +13,10 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.simulator.measure.measured import measure
 from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.summaries import EMPTY
 from ctxsim.simulator.replay import replay
-from ctxsim.transcript import Usage
+from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 WORDY = "word " * 400
@@ -75,6 +77,29 @@ def test_a_summary_knows_what_comes_only_where_it_is_said_to() -> None:
     for mode, text in (("clairvoyant", "zebra_one"), ("empty", EMPTY)):
         sent = run(transcript, "summary:at=0.5,keep_last=2,max_tokens=9", window=3_000, summaries=mode)
         assert [item.text for item in sent[-1].view if item.kind == "summary"] == [text]
+
+
+@pytest.mark.parametrize(("pace_s", "read_usd"), [(299.0, 110.0), (301.0, 0.0)])
+def test_a_summary_of_a_result_is_billed_at_the_time_of_the_call_that_it_joins(pace_s: float, read_usd: float) -> None:
+    # The first request of 1,096 + 4 tokens is an entry for 300 s, and costs a tenth of a dollar a token to read.
+    times: list[float] = []
+
+    @dataclass
+    class SumsUp(Policy):
+        summary_head = None
+
+        def before_call(self, view: View) -> View:
+            self.seen = list(view)
+            return view
+
+        def on_tool_result(self, item: Item) -> Item:
+            times.append(self.sees.now_s)
+            return item.with_text(self.sees.summarize([*self.seen, item], 9) or "")
+
+    rules = {"cache": "anthropic", "breakpoints": "automatic", "prices": Prices(1e6, 5e6, 1e5, 2e6), "pace_s": pace_s}
+    sent = run_class(SumsUp, conversation(WORDY, system=" a" * 1_096), **rules)
+    (asked,) = sent[1].tally.summaries
+    assert asked.cost and (asked.cost.read, times) == (pytest.approx(read_usd), [pace_s])
 
 
 def test_who_gives_up_sends_nothing() -> None:
