@@ -37,10 +37,12 @@ ANSWERING = ("text", "item", "message", "together", "messages", "head", "request
 
 
 WHOLE = "a whole number of at least 0"
+MOST = 10**12
+"""The most tokens of one answer: sums of millions of them fit into a column."""
 
 
 def answered(who: str, ask: Callable[[], int]) -> int:
-    """Return `ask()`, a whole number of at least 0. Other results, foreign errors and what takes too long raise
+    """Return `ask()`, a whole number from 0 to MOST. Other results, foreign errors and what takes too long raise
     ContractError with `who`.
     """
     try:
@@ -55,6 +57,8 @@ def answered(who: str, ask: Callable[[], int]) -> int:
         raise ContractError(f"{who} raised {told(error)}; it must return {WHOLE}") from error
     if type(answer) is not int or answer < 0:
         raise ContractError(f"{who} returned {answer!r}; it must return {WHOLE}")
+    if answer > MOST:
+        raise ContractError(f"{who} returned too many; it must return a whole number of at most {MOST:,}")
     return answer
 
 

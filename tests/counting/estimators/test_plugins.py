@@ -93,6 +93,11 @@ BROKEN = {
     "memory": ("SEEN = []\n", "SEEN.append(text); return len(SEEN)", "is it deterministic"),
     "fraction": ("", "return len(text) / 4", "`text` of '' returned 0.0; it must return a whole number of at least 0"),
     "negative": ("", "return len(text) - 9**9", "`text` of '' returned -387420489; it must return a whole number of"),
+    "huge": (
+        "",
+        "return 10**30",
+        "`text` of '' returned too many; it must return a whole number of at most 1,000,000,000,000",
+    ),
     "nothing": ("", "pass", "bad.py:Half: `text` of '' returned None; it must return a whole number of at least 0"),
     "exits": ("", "raise SystemExit(0)", "bad.py:Half: `text` of '' raised SystemExit"),
     "raises": ("", "return 10 // (len(text) % 1)", "bad.py:Half: `text` of '' raised ZeroDivisionError"),
