@@ -13,12 +13,22 @@ SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "served", "over
 
 
 def vendor_gaps(name: str) -> list[str]:
-    """Return a line for each section of a vendor's rules that has no source, and for each that has no date."""
-    rules = [(section, getattr(load_vendor(name), section)) for section in SECTIONS]
-    said = [(section, rule) for section, rule in rules if rule != type(rule)()]
-    return [
-        f"{section} names no {what}" for section, rule in said for what in ("source", "date") if not getattr(rule, what)
-    ]
+    """Return a line for each section of a vendor's rules that has no source, and for each that has no date or one to
+    come; also if there are no rules, or no models that they hold for.
+    """
+    vendor, today = load_vendor(name), Date.today()
+    if msgspec.structs.replace(vendor, models=()) == Vendor(vendor.name):
+        return ['no rule: give one, such as cache.kind = "prefix"']
+    gaps = []
+    if not vendor.models:
+        gaps.append('no models: only --provider can name these rules; models = ["NAME-*"] says whose they are')
+    for section in SECTIONS:
+        rule = getattr(vendor, section)
+        if rule != type(rule)():
+            gaps += [f"{section} names no {what}" for what in ("source", "date") if not getattr(rule, what)]
+        if rule.date and rule.date > today:
+            gaps.append(f"{section} has a date to come, {rule.date}: give the day on which its source was read")
+    return gaps
 
 
 class RuleRow(msgspec.Struct, frozen=True):

@@ -214,11 +214,20 @@ def test_a_vendor_is_shipped_a_file_or_in_the_users_folder(tmp_path: Path, monke
 def test_of_rules_that_a_vendor_changes_source_and_date_are_asked_for(tmp_path: Path) -> None:
     own = tmp_path / "ours.toml"
     own.write_text(
+        'models = ["ours-*"]\n'
         '[cache]\nlifetime_s = 61\nsource = "a page"\n[rate]\ncounts_cache_reads = false\ndate = "2026-01-01"\n'
         '[framing]\nmessage = 3\nsource = "a page"\ndate = "2026-01-01"\n[overflow]\nmessage = "too long"\n'
     )
     assert vendor_gaps(str(own)) == [
         "cache names no date", "rate names no source", "overflow names no source", "overflow names no date"
     ]  # fmt: skip
-    own.write_text("")
-    assert vendor_gaps(str(own)) == []
+    for text, gap in (
+        ("", 'no rule: give one, such as cache.kind = "prefix"'),
+        ('models = ["ours-*"]', 'no rule: give one, such as cache.kind = "prefix"'),
+        ("windows = {big = 9}",
+         'no models: only --provider can name these rules; models = ["NAME-*"] says whose they are'),
+        ('models = ["ours-*"]\n[cache]\nlifetime_s = 61\nsource = "a page"\ndate = 2099-01-01',
+         "cache has a date to come, 2099-01-01: give the day on which its source was read"),
+    ):  # fmt: skip
+        own.write_text(text)
+        assert vendor_gaps(str(own)) == [gap]
