@@ -226,7 +226,7 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
     ahead = any(one.ahead for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
     columns = [Column("change", "change", left=True), Column("usd", f"saves, USD/{AHEAD}" if ahead else "saves, USD"),
-               Column("costs", "what it costs you", "what is lost" if whole else "", True, 1)]  # fmt: skip
+               Column("costs", "drawback", "what is lost" if whole else "", True, 1)]  # fmt: skip
     if whole:
         lines = [(*line, one.share, *(one.ahead or (None, None)), one.kept, one.how)
                  for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip

@@ -37,7 +37,7 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     ]
     assert "project" in lines[4] and "read" in lines[4] and "new" in lines[4]
     assert "\n\n\n" not in done.stdout
-    assert "what it costs you" in done.stdout or "would have made the bill 2 % smaller" in done.stdout
+    assert "drawback" in done.stdout or "would have made the bill 2 % smaller" in done.stdout
     assert all(len(line) <= 80 for line in lines), "it fits the terminal"
 
 

@@ -215,7 +215,7 @@ def test_changes_that_save_are_told_with_how_to_make_them() -> None:
     # Where settings were tried, it says so too where none of them is listed.
     assert list(closing(Smaller([], None, 4, settings=True))) == [none, list(closing(found))[-1]]
     people, programs = smaller_sheet(found, whole=False), smaller_sheet(found, whole=True)
-    assert text_rows(people)[0] == {"change": "shorter", "saves, USD": "5.00", "what it costs you": "some"}
+    assert text_rows(people)[0] == {"change": "shorter", "saves, USD": "5.00", "drawback": "some"}
     assert value_rows(programs)[0] == {
         "change": "shorter", "usd": 5.0, "costs": "some", "share": 0.1, "low": None, "high": None, "kept": 0.9,
         "how": "set it",
@@ -261,7 +261,7 @@ def test_columns_of_a_bill_leave_a_narrow_terminal_in_this_order() -> None:
         ("tokens_new", "uncached", 2, False), ("tokens_output", "output", 5, False),
     ]  # fmt: skip
     assert columns(smaller_sheet(Smaller([], None, 0), whole=False)) == [
-        ("change", "change", 0, True), ("usd", "saves, USD", 0, False), ("costs", "what it costs you", 1, True)
+        ("change", "change", 0, True), ("usd", "saves, USD", 0, False), ("costs", "drawback", 1, True)
     ]  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offe
     if agent == "claude-code":
         yield [
             Offer("one-hour cache", 7, changes.hour_long_cache, _written(Given(agent, "ENABLE_PROMPT_CACHING_1H", 1)),
-                  (format,), told="nothing; {times:,} pauses keep the cache"),
+                  (format,), told="none; {times:,} pauses keep the cache"),
             Offer("five-minute cache", 7, changes.five_minute_cache,
                   _written(Given(agent, "FORCE_PROMPT_CACHING_5M", 1)), (format,),
                   told="{times:,} pauses lose the cache"),

@@ -124,7 +124,7 @@ def test_what_an_offer_costs_in_words() -> None:
         **dict.fromkeys(("autoCompactWindow", "bashOutputMaxChars", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS",
                          "model_auto_compact_token_limit", "tool_output_token_limit"),
                         "keeps about 92% of what was used"),
-        "one-hour cache": "nothing; 2 pauses keep the cache", "five-minute cache": "2 pauses lose the cache",
+        "one-hour cache": "none; 2 pauses keep the cache", "five-minute cache": "2 pauses lose the cache",
         "pauses within the cache's life": "2 of your pauses must be shorter",
         "x-cheap for most": "another model's answers", "x-cheap for sub-agents": "another model's answers",
     }  # fmt: skip
