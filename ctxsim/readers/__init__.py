@@ -1,10 +1,11 @@
 """Readers of recorded formats, one file or package each. A file's content decides its format, never its name."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, NotATranscript
+from ctxsim.errors import CtxsimError, NotATranscript, TooLong
 from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
 from ctxsim.readers.reader import (
@@ -12,6 +13,7 @@ from ctxsim.readers.reader import (
     FolderReader,
     Reader,
     detect,
+    held_to_time,
     of_user,
     registered_formats,
     stumbled,
@@ -36,7 +38,8 @@ def _read(source: Source) -> Iterator[Transcript]:
     try:
         sample = Sample(source)
         reader = detect(sample)
-        for transcript in transcripts_of(reader, source, sample):
+        found = transcripts_of(reader, source, sample)
+        while transcript := held_to_time(reader, partial(next, found, None)):
             empty = False
             unnamed = not transcript.format and of_user(reader)
             yield plausible(msgspec.structs.replace(transcript, format=reader.NAME) if unnamed else transcript)
@@ -45,7 +48,7 @@ def _read(source: Source) -> Iterator[Transcript]:
     except (CtxsimError, BrokenPipeError):
         raise
     # Files are untrusted input: an error in a reader must not keep the other files from being read.
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, TooLong) as error:
         raise stumbled(source, reader, error) from error
 
 

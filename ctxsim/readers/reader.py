@@ -3,22 +3,25 @@
 import ast
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed, told, unknown
+from ctxsim.errors import CtxsimError, LabelError, NotATranscript, ReaderFailed, TooLong, told, unknown
 from ctxsim.plugins import forgotten_by, installed, loaded
 from ctxsim.plugins.files import load_file
+from ctxsim.plugins.limit import limited
 from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source, under
 from ctxsim.transcript import Transcript
+
+T = TypeVar("T")
 
 ORDER = ("trajectories", "openai-chat", "anthropic-messages")
 """General formats, tried in this order after the formats whose marks are found: most logs hold such messages."""
@@ -178,11 +181,11 @@ def _taking(readers: Iterable[Reader], sample: Sample) -> Reader | None:
     """Return the first reader that a sample matches, or None."""
     for reader in readers:
         try:
-            if reader.matches(sample):
+            if held_to_time(reader, partial(reader.matches, sample)):
                 return reader
         except CtxsimError:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, TooLong) as error:
             raise stumbled(sample.source, reader, error) from error
     return None
 
@@ -190,6 +193,14 @@ def _taking(readers: Iterable[Reader], sample: Sample) -> Reader | None:
 def of_user(reader: Reader) -> bool:
     """Return whether a reader is not one of ctxsim's own."""
     return not getattr(reader, "__name__", "ctxsim.").startswith("ctxsim.")
+
+
+def held_to_time(reader: Reader, ask: Callable[[], T]) -> T:
+    """Return `ask()`, one call into a reader. Raises TooLong if it takes too long in a user's one."""
+    if not of_user(reader):
+        return ask()
+    with limited():
+        return ask()
 
 
 def transcripts_of(reader: Reader, source: Source, sample: Sample) -> Iterator[Transcript]:

@@ -188,6 +188,13 @@ def test_a_reader_without_a_format_gives_its_name_and_a_mistake_is_its_own(log: 
         list(read("reader:exits.py:log.jsonl"))
 
 
+def test_a_reader_that_takes_too_long_is_left(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0.1")
+    (log.parent / "slow.py").write_text(GOOD.replace("    yield", "    __import__('time').sleep(2)\n    yield"))
+    with pytest.raises(InputError, match=r"mistake of the reader slow\.py: TooLong: took longer than 0\.1 s; CTXSIM_"):
+        list(read("reader:slow.py:log.jsonl"))
+
+
 def test_a_file_in_which_a_reader_finds_no_conversation_is_told(log: Path) -> None:
     (log.parent / "mine.py").write_text(GOOD.replace("    yield made.transcript()", "    yield from ()"))
     with pytest.raises(NotATranscript, match=r"log\.jsonl: holds no conversation"):
@@ -259,6 +266,10 @@ def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: p
         assert [one.format for one in read("reader:ours:log.jsonl")] == ["mine"]
         monkeypatch.setattr(registered_formats()["ours"], "matches", lambda sample: sample.nothing)
         with pytest.raises(InputError, match="by a mistake of the reader own_reader: AttributeError: "):
+            list(read("log.jsonl"))
+        monkeypatch.setenv(VARIABLE, "0.1")
+        monkeypatch.setattr(registered_formats()["ours"], "matches", lambda sample: time.sleep(2))
+        with pytest.raises(InputError, match=r"mistake of the reader own_reader: TooLong: took longer than 0\.1 s"):
             list(read("log.jsonl"))
         assert "ours: Our own logs" in ctxsim("list", "formats", "our", cwd=log.parent).stdout
         reader._installed.cache_clear()
