@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from ctxsim.answers.advice.advice import MAY_LOSE, advise
+from ctxsim.answers.advice.advice import MAY_LOSE, Advice, advise
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.results import Run, read_run
 from ctxsim.results.run_info import NOTHING
@@ -96,22 +96,29 @@ def parted(run: Run, project: str) -> Iterator[Split]:
         labels = [label for label in after.labels if label not in run.info.bounds or label == NOTHING]
         fewest = min(after.refusals(label) for label in labels)
         most = max(after.value(label, "kept") or 0.0 for label in labels if after.refusals(label) == fewest)
-        take, kept = ours.take.policy, after.value(ours.take.policy, "kept")
+        take, theirs_take = advised(ours), advised(theirs)
+        kept = after.value(take, "kept")
         yield Split(
             project,
             by_date,
             len(known),
             1 - (after.value(take, ours.amount) or 1.0),
-            1 - (after.value(theirs.take.policy, ours.amount) or 1.0),
+            1 - (after.value(theirs_take, ours.amount) or 1.0),
             take != NOTHING,
             kept is not None and kept < most - MAY_LOSE["dollars"] - 1e-9,
             take != NOTHING and 1 - (before.value(take, ours.amount) or 1.0) < 0.02,
-            take == theirs.take.policy,
-            ours.wins.get(take, 1.0),
+            take == theirs_take,
+            ours.wins.get(ours.take.policy, 1.0),
             ours.wins.get(NOTHING, 0.0) > ours.wins.get(take, 1.0),
             tuple(_held(before, after, label, ours.amount) for label in labels if label != NOTHING),
             tuple(_held(before, after, label, "kept") for label in labels if label != NOTHING),
         )
+
+
+def advised(advice: Advice) -> str:
+    """Return the policy that the verdict advises; keep-all where it says that there is none to take."""
+    kept = advice.take.kept
+    return advice.take.policy if kept and kept.value >= 1 - MAY_LOSE[advice.goal] - 1e-9 else NOTHING
 
 
 def _held(before: Pooled, after: Pooled, label: str, share: str) -> bool:
