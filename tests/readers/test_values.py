@@ -111,7 +111,7 @@ def test_an_object_with_fields(value: Any, fields: dict[str, type], is_so: bool)
     ("line", "values"),
     [
         (b"", []), (b'{"a":1}', [{"a": 1}]), (b'{"a":1} [2]\t3', [{"a": 1}, [2], 3]),
-        (b'{"a":1}{"b":2}  ', [{"a": 1}, {"b": 2}]),
+        (b'{"a":1}{"b":2}  ', [{"a": 1}, {"b": 2}]), (b'\0\0{"a":1}', [{"a": 1}]),
         # Half an emoji, as a value and as a key, is the sign for what can't be read.
         (b'{"\\ud83d": ["x\\ude00"]}', [{"\ufffd": ["x\ufffd"]}]),
     ],

@@ -30,7 +30,11 @@ _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 
 
 def json_values(line: bytes) -> list[Any]:
-    """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8."""
+    """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8.
+
+    A file that a crash tore has zeros before its next line, which Claude Code's own reader skips too.
+    """
+    line = line.lstrip(b"\0")
     try:
         check_memory(line, "line")
         return [msgspec.json.decode(line)]
