@@ -217,7 +217,7 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
         made("m1", None, asks("t1"), input_tokens=5, output_tokens=7),
         result(None, "t1"), made("m2", None, {"type": "text", "text": "Done."}, input_tokens=9, output_tokens=2),
         {"type": "system", "subtype": "compact_boundary", "session_id": "s",
-         "compact_metadata": {"trigger": "auto", "pre_tokens": 11}},
+         "compact_metadata": {"trigger": "auto", "pre_tokens": 11, "post_tokens": 3, "duration_ms": 2000}},
         made("m3", None, {"type": "text", "text": "More."}, input_tokens=4, output_tokens=1),
         {"type": "result", "session_id": "s", "total_cost_usd": 0.25},
     ]  # fmt: skip
@@ -272,6 +272,7 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
         for file in tmp_path.rglob("*.jsonl*"):
             archive.write(file, file.relative_to(tmp_path))
     of_agents = (source for source in sources(f"{tmp_path / 'all.zip'}") if "agent-" in source.name)
+    assert [(one.tokens_after, one.seconds) for one in main.compactions] == [(3, 2.0)]
     assert [one.parent for source in of_agents for one in read_source(source)] == [f"{tmp_path}/all.zip!main{parent}"]
 
 

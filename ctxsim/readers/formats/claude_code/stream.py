@@ -18,6 +18,11 @@ from msgspec.structs import replace
 from ctxsim.readers.assembly.conversations import entries
 from ctxsim.readers.source import Record, Sample, Source, has, under
 
+_COMPACTED = (
+    ("trigger", "trigger"), ("preTokens", "pre_tokens"), ("postTokens", "post_tokens"), ("durationMs", "duration_ms"),
+)  # fmt: skip
+"""Of a compaction's details, their names in a session and in a stream."""
+
 
 def is_stream(records: Sequence[Any]) -> bool:
     """Whether some values are messages of a stream, or parts of messages: unlike lines, they name no line before."""
@@ -51,8 +56,7 @@ def _as_lines(records: Iterable[Record]) -> Iterator[Record]:
         line = {
             "uuid": f"{number}", "parentUuid": last.get(str(agent)), "isSidechain": agent is not None, "agentId": agent,
             "sessionId": value.get("session_id"), "timestamp": value.get("_audit_timestamp"),
-            "compactMetadata": {"trigger": under(value, "compact_metadata", "trigger"),
-                                "preTokens": under(value, "compact_metadata", "pre_tokens")},
+            "compactMetadata": {name: under(value, "compact_metadata", told) for name, told in _COMPACTED},
         }  # fmt: skip
         last[str(agent)] = line["uuid"]
         yield replace(record, value=value | started | {name: one for name, one in line.items() if one is not None})
