@@ -196,6 +196,19 @@ def test_what_was_sent_is_read_where_it_is_logged(tmp_path: Path) -> None:
     assert not one(tmp_path, *(each for each in lines if each["type"] != "api-request")).head.recorded
 
 
+@pytest.mark.parametrize(("event", "sent"), [
+    ("SessionStart", True), ("UserPromptSubmit", True), (None, True), ("PreToolUse", False), ("Stop", False),
+])  # fmt: skip
+def test_what_a_hook_printed_is_sent_at_a_start(tmp_path: Path, event: str | None, sent: bool) -> None:
+    hook = {"type": "hook_success", "content": "Printed."} | ({"hookEvent": event} if event else {})
+    # A reminder to batch calls goes with one request, at its end, and is only told of.
+    once = line("attachment", "b1", "h1", attachment={"type": "batching_reminder_sent", "text": "Batch."})
+    lines = [user("u1", None, "Go."), line("attachment", "h1", "u1", attachment=hook), once, answer("a1", "b1", "Yes.")]
+    assert [text for _, text in said(one(tmp_path, *lines))] == ["Go.", *["Printed."] * sent, "Yes."]
+    lines[1]["rendered"] = [{"content": "<r>Printed.</r>"}]
+    assert [text for _, text in said(one(tmp_path, *lines))] == ["Go.", "<r>Printed.</r>", "Yes."]
+
+
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     def said(kind: str, agent: str | None, **message: Any) -> Json:
@@ -233,6 +246,7 @@ def test_a_stream_is_a_session(tmp_path: Path, listed: bool) -> None:
     assert [call.usage for call in main.calls] == [Usage(5, 7), Usage(9, 2), Usage(4, 1)]
     assert (main.project, main.version, main.cost_usd) == ("/w", "2.1.300", 0.25)
     assert [(one.call, one.started_by, one.tokens_before) for one in main.compactions] == [(3, "auto", 11)]
+    assert [(one.tokens_after, one.seconds) for one in main.compactions] == [(3, 2.0)]
     # A result holds the cost of its session so far, which older versions count anew when they resume it.
     spent = [("s", 0.375), ("s2", 0.125), ("s2", 0.25), ("s2", None), ("s", 0.125)]
     results = [{"type": "result", "session_id": name, "total_cost_usd": usd} for name, usd in spent]
@@ -272,7 +286,6 @@ def test_whose_a_sub_agents_file_is(tmp_path: Path, beside: tuple[str, ...], par
         for file in tmp_path.rglob("*.jsonl*"):
             archive.write(file, file.relative_to(tmp_path))
     of_agents = (source for source in sources(f"{tmp_path / 'all.zip'}") if "agent-" in source.name)
-    assert [(one.tokens_after, one.seconds) for one in main.compactions] == [(3, 2.0)]
     assert [one.parent for source in of_agents for one in read_source(source)] == [f"{tmp_path}/all.zip!main{parent}"]
 
 

@@ -63,10 +63,14 @@ _ATTACHED: Mapping[str, tuple[str, ...]] = {
     "mcp_instructions_delta": ("addedBlocks",),
     "read_truncation_notice": ("banner",),
     "total_tokens_reminder": ("text",),
-    "batching_reminder_sent": ("text",),
     "silent_turn_reminder": ("text",),
 }
 """By type of attachment, the path of the text that the model was sent. Claude Code's frame around it isn't recorded."""
+
+_SENT_HOOKS = ("SessionStart", "UserPromptSubmit", None)
+"""Of other hooks the output isn't sent, but for what newer versions render: the code of 2.1.38, and of 1.3 million
+attachments of 2.1.215 to 2.1.278 942,000 are hooks' but 100,000 rendered
+(github.com/leandrosilvaferreira/claude-agents-view-vscode, src/generated/transcriptShapes.ts)."""
 
 
 def matches(sample: Sample) -> bool:
@@ -138,6 +142,8 @@ def _attached(line: Line) -> str | list[Any] | None:
         sent = [under(one, "content") for one in line.rendered]
         return [one for part in sent for one in (part if isinstance(part, list) else [part]) if one] or None
     attachment = line.attachment or {}
+    if attachment.get("type") == "hook_success" and attachment.get("hookEvent") not in _SENT_HOOKS:
+        return None
     value = under(attachment, *_ATTACHED.get(str(attachment.get("type")), ("no such field",)))
     if isinstance(value, str):
         return value or None
