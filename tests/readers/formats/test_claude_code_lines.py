@@ -196,6 +196,32 @@ def test_what_was_sent_is_read_where_it_is_logged(tmp_path: Path) -> None:
     assert not one(tmp_path, *(each for each in lines if each["type"] != "api-request")).head.recorded
 
 
+def test_a_session_states_its_head_and_a_calls_input_as_written(tmp_path: Path) -> None:
+    def snapshot(uuid: str, parent: str | None, said: Any, **fields: Any) -> Json:
+        return line("attachment", uuid, parent, attachment={"type": "prompt_snapshot", "systemPrompt": said, **fields})
+
+    boundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
+    tools = [{"name": "A", "schema": {"name": "A", "input_schema": {}}}, {"name": "B"}]
+    use = {"type": "tool_use", "id": "t1", "name": "ExitPlanMode", "input": {"command": "ls", "plan": "p"}}
+    lines = [
+        snapshot("p1", None, ["You are."]), user("u1", "p1", "Go."),
+        snapshot("p2", "u1", ["You are.", boundary, "Brief."], tools=tools, cliPrefix="CLI."),
+        answer("a1", "p2", use, tokens=9, wireToolInputs={"t1": {"command": "cd /w && ls"}}, version="2.1.300"),
+        answer("a2", "a1", {**use, "id": "t2"}, 7, tokens=9, wireToolInputs={"t2": 1, "None": {}}, version="2.1.300"),
+        snapshot("p3", "a2", ["Later."], tools=[{"name": "C"}]),
+    ]  # fmt: skip
+    found = one(tmp_path, *lines)
+    # The first with tools, without the mark between its texts.
+    assert (found.head.system, found.head.recorded) == ("CLI.\n\nYou are.\n\nBrief.", True)
+    assert found.head.tools == ('{"name":"A","input_schema":{}}', '{"name":"B"}')
+    # Without an input as written, a plan is left out as ever.
+    assert [item.text for item in found.items if item.kind == "tool_call"] == [
+        '{"command":"cd /w && ls"}', '{"command":"ls"}']  # fmt: skip
+    early = one(tmp_path, *lines[:2], answer("a1", "u1", "Yes."))
+    assert (early.head.system, early.notes) == ("You are.", ())
+    assert not one(tmp_path, snapshot("p1", None, 1), user("u1", "p1", "Go."), answer("a1", "u1", "Yes.")).head.recorded
+
+
 @pytest.mark.parametrize(("event", "sent"), [
     ("SessionStart", True), ("UserPromptSubmit", True), (None, True), ("PreToolUse", False), ("Stop", False),
 ])  # fmt: skip

@@ -190,7 +190,7 @@ class _Conversation:
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in session_tree.CHAT else line.kind] += 1
         answers = (line for line in kept[copied:] if line.type == "assistant" and not line.local)
-        self.assembly.system, self.assembly.tools = told.head(next(answers, None))
+        self.assembly.system, self.assembly.tools = told.head(next(answers, None), kept)
         self.assembly.cost_usd = told.cost_usd
         self.assembly.notes += notes
         return self.assembly.finished()
@@ -299,7 +299,7 @@ class _Conversation:
     def _attachment(self, line: Line) -> None:
         content = _attached(line)
         if content is None:
-            self.counts[line.kind] += 1
+            self.counts[line.kind] += line.snapshot is None
         elif self.restoring:
             # A file that is attached again stands in place of the history, as the summary does.
             self.assembly.compacted(summary=[text_of(content)])

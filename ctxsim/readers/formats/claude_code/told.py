@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +17,10 @@ ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 _AGENT = re.compile(r"[\w.-]{1,100}")
 """Ids that are looked for as files. A log is untrusted, and may hold any."""
+
+
+_BOUNDARY = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
+"""Stands between a system prompt's texts, and isn't sent: https://code.claude.com/docs/en/cli-reference, 2.1.275."""
 
 
 class Told:
@@ -64,16 +68,25 @@ class Told:
                     first = self.found.get(message["id"], ("", None, when))[2]
                     self.found[message["id"]] = str(under(data, "agentId") or ""), message, first
 
-    def head(self, line: Line | None) -> tuple[list[str], list[str]]:
-        """Return the system prompt's texts and the tools of the request that a line answers; none if none is logged.
+    def head(self, line: Line | None, lines: Sequence[Line]) -> tuple[list[str], list[str]]:
+        """Return the system prompt's texts and the tools of the request that a line answers, or of the session that
+        `lines` are; none if none is logged.
 
-        Tools that wait for a search aren't in the prompt: https://platform.claude.com/docs/en/agents-and-tools/tool-use,
-        Tool search tool.
+        A session sends its first snapshot as long as its model stays: github.com/wolframs/claude-code-dispositions
+        (2.1.294), its update pipeline. Tools that wait for a search aren't in the prompt:
+        https://platform.claude.com/docs/en/agents-and-tools/tool-use, Tool search tool.
         """
         shape = self._heads.get(str(line.request_ref)) if line else None
-        tools = [tool for tool in objects(shape, "tools") if not tool.get("defer_loading")]
-        texts = [str(under(block, "text") or "") for block in objects(shape, "system")]
-        return texts, list(map(compact_json, tools))
+        tools, texts = objects(shape, "tools"), [under(block, "text") for block in objects(shape, "system")]
+        if shape is None:
+            told = [line.snapshot for line in lines if line.snapshot]
+            # What is told before the tools are known lacks them.
+            first = next((one for one in told if objects(one, "tools")), next(iter(told), {}))
+            tools = [under(tool, "schema") or tool for tool in objects(first, "tools")]
+            said = first.get("systemPrompt")
+            texts = [first.get("cliPrefix"), *(said if isinstance(said, list) else [said])]
+        kept = [compact_json(tool) for tool in tools if not under(tool, "defer_loading")]
+        return [text for text in texts if isinstance(text, str) and text != _BOUNDARY], kept
 
     def responses(self) -> Iterator[Line]:
         """Yield each response that no other file holds, as a line without content."""

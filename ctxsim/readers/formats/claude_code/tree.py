@@ -84,12 +84,19 @@ class Line(Envelope):
     # What was sent of an attachment, and the logged request that a response answers.
     rendered: Any = None
     request_ref: Any = None
+    wire_tool_inputs: Any = None
 
     @property
     def kind(self) -> str:
         """Name of the line in notes on lines that are left out."""
         detail = self.subtype if self.type == "system" else (self.attachment or {}).get("type")
         return f"{self.type} {detail}" if detail else self.type
+
+    @property
+    def snapshot(self) -> dict[str, Any] | None:
+        """The system prompt and tools that an attachment states."""
+        told = self.attachment or {}
+        return told if told.get("type") == "prompt_snapshot" else None
 
     @property
     def blocks(self) -> list[Any]:
@@ -99,9 +106,14 @@ class Line(Envelope):
         return content or []
 
     def as_sent(self, block: Any) -> Any:
-        """Return a block as the model wrote it and later requests hold it. Since version 2.1 Claude Code logs a plan,
-        which is in a file, as a part of the call that shows it: recorded requests grow by less than such plans.
+        """Return a block as the model wrote it and later requests hold it. Newer versions log a call's input so beside
+        the one that ran, and send it again (github.com/shellicar/tower, claude-code-participant/proof/out/r4). Since
+        version 2.1 Claude Code logs a plan, which is in a file, as a part of the call that shows it: recorded requests
+        grow by less than such plans.
         """
+        written = under(self.wire_tool_inputs, block["id"]) if has(block, id=str) else None
+        if isinstance(written, dict):
+            return block | {"input": written}
         if under(block, "name") != "ExitPlanMode" or not has(block, input=dict) or not _since_2_1(self.version):
             return block
         return block | {"input": {key: value for key, value in block["input"].items() if key not in _ADDED}}
