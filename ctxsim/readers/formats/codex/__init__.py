@@ -8,6 +8,7 @@ Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/p
       {"type": "input_text", "text": "Build."}]}}
     {"type": "response_item", "payload": {"type": "function_call", "call_id": "c1", "name": "sh", "arguments": "{}"}}
     {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c1", "output": "ok"}}
+    {"type": "token_usage_record", "payload": {"response_id": "r1", "usage": {"input_tokens": 900}}}
     {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 900}}}}
 """
 
@@ -19,9 +20,10 @@ import msgspec
 from msgspec import field
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, kept_and_new, text_of
+from ctxsim.readers.assembly import Assembly, Part, kept_and_new, text_of
 from ctxsim.readers.assembly.numbers import as_served
 from ctxsim.readers.assembly.responses import Exchanges
+from ctxsim.readers.formats.codex.lineage import lines, rollout_of
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Item, Kind, Transcript, Usage
 
@@ -33,8 +35,8 @@ TITLE = "Codex CLI rollout"
 MARKS = ("payload", "thread_id", "git", "instructions")
 VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.171"
 READS = (
-    "Response items, base instructions, models, service tiers, and token counts of "
-    "~/.codex/sessions/**/rollout-*.jsonl."
+    "Response items, base instructions, models, service tiers, token counts and records of "
+    "~/.codex/sessions/**/rollout-*.jsonl, and the other rollout that one goes on."
 )
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 
@@ -49,10 +51,12 @@ class _Meta(msgspec.Struct):
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
+    # The rollout that this one goes on without a copy of it.
+    base: Any = field(default=None, name="history_base")
     source: Any = None
 
 
-class _Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct, frozen=True):
     """Token counts in the order of `Usage`; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
 
     input_tokens: int | None = 0
@@ -72,6 +76,13 @@ class _TokenCount(msgspec.Struct):
     started_window: int | None = field(default=None, name="model_context_window")
 
 
+class _Record(msgspec.Struct):
+    """The usage of one response, whether it is in the conversation or not. Not in older versions."""
+
+    response_id: str = ""
+    usage: _Tokens | None = None
+
+
 class _Compacted(msgspec.Struct):
     # `replacement_history` is the whole new history; before 0.50 or so there is only the summary.
     message: str | None = None
@@ -85,8 +96,8 @@ def matches(sample: Sample) -> bool:
 
 
 def _is_wrapped(record: Any) -> bool:
-    lines = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
-    return has(record, type=object, payload=dict) and record["type"] in lines
+    kinds = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
+    return has(record, type=object, payload=dict) and record["type"] in kinds
 
 
 def _is_bare(first: Any, rest: list[Any]) -> bool:
@@ -113,7 +124,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         )
     rollout = _Rollout(source)
     if _is_wrapped(sample.first):
-        for line in rollout.assembly.lines(source):
+        for line in lines(source, rollout):
             rollout.add_line(*line)
     else:
         for record in source.records(rollout.assembly.notes, session=True):
@@ -126,8 +137,10 @@ class _Rollout(Exchanges):
         super().__init__(Assembly(source.name, NAME))
         self.source = source
         self._meta: _Meta | None = None
-        self._totals: set[tuple[int | None, ...]] = set()
+        self._totals: set[_Tokens] = set()
         """Sums that were told: some are told again, out of order too."""
+        self._recorded: set[_Tokens | str] = set()
+        """Responses with a record, and what they used: token counts tell it again."""
         self._tokens = 0
         # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
         self._count_first: bool | None = None
@@ -148,7 +161,7 @@ class _Rollout(Exchanges):
                 self._copied()
             self._line_s = written_s
         match kind:
-            case "response_item":
+            case "response_item" if not under(value, "metadata", "delivered_assistant_message"):
                 # Written when the item was complete, not when the request started, which isn't recorded.
                 self.add(payload, where, written_s)
             case "event_msg":
@@ -160,6 +173,10 @@ class _Rollout(Exchanges):
                 self._session(convert(payload, _Meta, where))
             case "compacted":
                 self._compacted(convert(payload, _Compacted, where))
+            case "token_usage_record":
+                self._record(convert(payload, _Record, where))
+            case "inter_agent_communication" if has(payload, content=str):
+                self.give(Part("user", payload["content"]))
             case _:
                 self.left_out[kind] += 1
 
@@ -197,7 +214,7 @@ class _Rollout(Exchanges):
             self.assembly.tools += map(compact_json, tools)
             self.assembly.parent = _parent(self.source, meta)
             # What a fork copies comes at once, with the other session's header or without it.
-            self._forked = self._copying = bool(meta.forked_from_id or self.assembly.parent)
+            self._forked = self._copying = bool(meta.forked_from_id or self.assembly.parent or meta.base)
         elif meta.id != self._meta.id and (self._forked or not self.assembly.items):
             # Older versions don't name the other session: its header is next to the fork's own.
             # Source: https://github.com/openai/codex/pull/3440.
@@ -214,13 +231,17 @@ class _Rollout(Exchanges):
 
         Source: https://github.com/ccusage/ccusage/issues/1370 and https://github.com/egoist/waku/pull/145.
         """
-        copied = self._copying and (self.assembly.calls or self.parts)
+        if not self._copying:
+            return
         self._copying = False
-        if copied:
-            self.withdraw()
-            self._unused = None
+        self.withdraw()
+        self._unused = None
+        if self.assembly.calls or self.parts:
             self.close()
             self.assembly.inherited()
+        else:
+            # A count that stood alone doesn't tell where counts stand.
+            self._count_first = None
 
     def _event(self, payload: Any, where: str) -> None:
         kind = under(payload, "type")
@@ -249,17 +270,28 @@ class _Rollout(Exchanges):
         self._window(count.window)
         if last and not last.input_tokens and self.assembly.compacted_now and not self.parts:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
-        told = () if total is None else msgspec.structs.astuple(total)
         # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
-        if last is None or not last.input_tokens or told in self._totals:
+        if last is None or not last.input_tokens or total in self._totals or last in self._recorded:
             self.left_out["event token_count that repeats or has no usage"] += 1
             return
-        if told:
-            self._totals.add(told)
-        self._tokens = last.input_tokens + (last.output_tokens or 0)
+        if total:
+            self._totals.add(total)
         if self._count_first is None:
             self._count_first = not self.parts and self.assembly.calls == self._calls_before
-        usage = as_served(Usage(*msgspec.structs.astuple(last)[:5]), self._tier)
+        self._served(last)
+
+    def _record(self, record: _Record) -> None:
+        usage = record.usage
+        if usage is None or not usage.input_tokens or record.response_id in self._recorded:
+            self.left_out["token_usage_record that repeats or has no usage"] += 1
+            return
+        self._recorded.update((usage, record.response_id or usage))
+        self._count_first = False
+        self._served(usage)
+
+    def _served(self, tokens: _Tokens) -> None:
+        self._tokens = (tokens.input_tokens or 0) + (tokens.output_tokens or 0)
+        usage = as_served(Usage(*msgspec.structs.astuple(tokens)[:5]), self._tier)
         if self._count_first:
             self._outside(self.announce(usage))
         else:
@@ -308,5 +340,4 @@ def _parent(source: Source, meta: _Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
     spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
-    beside = source.files_in(source.place.parent) if thread else {}
-    return next((beside[file] for file in beside if file.startswith("rollout-") and str(thread) in file), thread)
+    return thread and (rollout_of(source, thread) or thread)
