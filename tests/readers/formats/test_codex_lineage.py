@@ -132,7 +132,7 @@ def test_a_rollout_that_is_not_there_is_named_and_requests_do_not_compare(tmp_pa
 
 def test_rollouts_that_go_on_each_other_end(tmp_path: Path) -> None:
     put(tmp_path, FIRST, head(history_base=goes_on(SECOND, 9)), *PARENT[1:])
-    read_back = put(tmp_path, SECOND, head(9, 5, SECOND, history_base=goes_on(FIRST, 9)),
+    read_back = put(tmp_path, SECOND, head(0, 5, SECOND, history_base=goes_on(FIRST, 9)),
                     said(10, "assistant", "Three.", 5), record(11, "r3", 960, 5))  # fmt: skip
     assert [item.text for item in read_back.items] == ["Go.", "One.", "Wrong.", "Two.", "Three."]
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from read_back import Json, all_of, left_out, only, said, text, write
 
-from ctxsim.answers.bill.extract import facts_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.formats import opencode
@@ -338,12 +337,6 @@ def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Pat
     assert (asked.start, asked.usage) == (compaction.at, Usage(1765, 23, 0, 0, 0, 0.00564))
     assert {made.model for made in main.calls} == {"mock"} and main.version == child.version == "1.18.33"
     assert main.project == child.project == "/home/ann/mail"
-
-
-def test_sessions_of_opencode_2_are_told_once(tmp_path: Path) -> None:
-    told = "the sessions of OpenCode 2 in this database, in its table session_v2, aren't read"
-    main, child = stored(tmp_path, "CREATE TABLE session_v2 (id TEXT)")
-    assert told in main.notes and told not in child.notes and facts_of(main).skipped == (told,)
 
 
 def test_a_session_that_is_deleted_while_others_are_read_is_none(tmp_path: Path) -> None:

@@ -286,7 +286,6 @@ class _Rollout(Exchanges):
             self.left_out["token_usage_record that repeats or has no usage"] += 1
             return
         self._recorded.update((usage, record.response_id or usage))
-        self._count_first = False
         self._served(usage)
 
     def _served(self, tokens: _Tokens) -> None:

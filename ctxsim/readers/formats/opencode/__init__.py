@@ -1,6 +1,7 @@
 """OpenCode sessions: its database, a storage folder of one small JSON file per session, message and part, or an export.
 
-The database's tables `session`, `message` and `part` hold the same JSON in a column, without the ids.
+The database's tables `session`, `message` and `part` hold the same JSON in a column, without the ids. OpenCode 2 has
+tables of its own, and copies sessions into them.
 
 Documentation: https://opencode.ai/docs (`opencode export`), https://github.com/sst/opencode (`session/message-v2.ts`)
 
@@ -22,15 +23,18 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.stores import Connection, cell, of_database, row
+from ctxsim.readers.formats.opencode import second
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
-from ctxsim.readers.source.source import UNREAD
 from ctxsim.transcript import Transcript
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
 MARKS = ("info", "session")
-VERSIONS = "opencode.db of 1.x, tested on OpenCode 1.18.34, Kilo Code 7.7.9; storage folders of 0.x and 1.x; exports"
+VERSIONS = (
+    "opencode.db of 1.x, tested on OpenCode 1.18.34, Kilo Code 7.7.9, and of 2.0; storage folders of 0.x and 1.x; "
+    "exports of 1.x"
+)
 READS = "Sessions with their sub-sessions, tool calls and results, reasoning, and the usage of each step."
 NOT_READ = "Snapshots, patches and file attachments of text. System prompts and tool definitions are not stored."
 
@@ -42,8 +46,6 @@ COLUMNS = {
 """The columns that are read, by table."""
 
 COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
-
-NEWER = f"the sessions of OpenCode 2 in this database, in its table session_v2, {UNREAD}"
 
 
 class _Exported(msgspec.Struct):
@@ -59,7 +61,7 @@ def owns(folder: Path) -> bool:
 def matches(sample: Sample) -> bool:
     """A database, or an exported session: an object with `info` and `messages`, each with `info` and `parts`."""
     if sample.database:
-        return sample.has_tables(COLUMNS)
+        return sample.has_tables(COLUMNS) or sample.has_tables(second.COLUMNS)
     return has(sample.document, info=dict, messages=list) and all(
         has(message, info=dict, parts=list) for message in sample.document["messages"]
     )
@@ -70,11 +72,19 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if sample.folder:
         yield from _stored(source, sample.folder)
     elif sample.database:
-        asked = "SELECT id, parent_id FROM session ORDER BY time_created, id"
-        newer = (NEWER,) if "session_v2" in sample.tables else ()
-        for one in of_database(source, lambda found: found.execute(asked), _of_database):
-            yield msgspec.structs.replace(one, notes=(*one.notes, *newer))
-            newer = ()
+        # A session that OpenCode 2 has copied is in both tables, and goes on in the newer one.
+        tables = {"session": COLUMNS, "session_v2": second.COLUMNS}
+        there = [table for table, columns in tables.items() if sample.has_tables(columns)]
+
+        def listed(found: Connection) -> Iterator[tuple[str, str | None]]:
+            for table in there:
+                yield from found.execute(f"SELECT id, parent_id FROM {table} ORDER BY time_created, id")
+
+        def one(found: Connection, session: str, name: str, parent: str | None) -> Transcript | None:
+            newer = second.session_of(found, session, name, parent) if "session_v2" in there else None
+            return newer or (_of_database(found, session, name, parent) if "session" in there else None)
+
+        yield from of_database(source, listed, one)
     else:
         session = convert(sample.document["info"], Session, f"{source.name} info")
         messages: list[Message] = []
