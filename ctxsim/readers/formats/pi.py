@@ -21,13 +21,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, content_parts
+from ctxsim.readers.assembly import Assembly, Part, content_parts, kept_and_new, text_of
 from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.numbers import dollars, in_parts
 from ctxsim.readers.assembly.session_tree import Envelope, branch, tree_lines, where
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.readers.source.values import objects
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
@@ -88,6 +88,8 @@ class _Entry(Envelope, rename="camel"):
     tokens_before: int | None = None
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
+    # The messages that a compaction kept, in newer versions in place of the first one's name.
+    retained_tail: list[_Message] | None = None
     model_id: str | None = None
     # Of a request outside the conversation, such as that for a summary.
     usage: _TokenUsage | None = None
@@ -233,8 +235,7 @@ class _Conversation(msgspec.Struct):
         elif not message.content and usage is None:
             self.assembly.left_out["empty response, aborted or failed"] += 1
         else:
-            content = [*map(_renamed, message.content)] if isinstance(message.content, list) else message.content
-            parts = response_parts(content, f"{self.assembly.name}:{entry.line}")
+            parts = _made(message, f"{self.assembly.name}:{entry.line}")
             sent = self._resent(parts) if message.stop_reason in ("aborted", "error") else parts
             self.assembly.response(sent, usage, _time_s(entry), message.model or self.model)
 
@@ -250,7 +251,29 @@ class _Conversation(msgspec.Struct):
         named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
         end = len(self.assembly.items)
         start = end if named is None else self.assembly.place_of.get(named, end)
-        self.assembly.compacted("", [entry.summary or ""], range(start, end), entry.tokens_before)
+        kept, new = list(range(start, end)), list[str]()
+        if entry.retained_tail is not None:
+            kept, new = kept_and_new(self.assembly.items, _said(entry.retained_tail))
+        self.assembly.compacted("", [entry.summary or "", *new], kept, entry.tokens_before)
+
+
+def _said(messages: Sequence[_Message]) -> Iterator[tuple[Kind, str]]:
+    """Yield the kinds and texts of the items that these messages are."""
+    for message in messages:
+        match message.role:
+            case "assistant":
+                yield from ((part.kind, part.text) for part in _made(message, "retainedTail"))
+            case "toolResult":
+                yield "tool_result", text_of(message.content)
+            case "bashExecution":
+                yield "user", _command_text(message)
+            case _:
+                yield "user", text_of(message.content)
+
+
+def _made(message: _Message, where: str) -> list[Part]:
+    content = [*map(_renamed, message.content)] if isinstance(message.content, list) else message.content
+    return response_parts(content, where)
 
 
 def _renamed(block: Any) -> Any:

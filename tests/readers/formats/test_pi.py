@@ -270,6 +270,26 @@ def test_what_a_compaction_keeps(tmp_path: Path, kept: Json, places: tuple[int, 
     assert transcript.notes == ("recorded compaction before call 2",)
 
 
+def test_a_compaction_may_hold_what_it_kept_itself(tmp_path: Path) -> None:
+    # As pi's documentation has it: no name of the first entry; what isn't in the history is new, as the summary is.
+    asked, answered = (
+        entry(("2", "1"), "user", "On."),
+        entry(("3", "2"), "assistant", [text("So."), call("t1", path="a")]),
+    )
+    ran = entry(("5", "4"), "bashExecution", None, command="ls", output="a")
+    told = result(("4", "3"), "t1", [text("A file.")])
+    tail = [line["message"] for line in (asked, answered, told, ran)] + [{"role": "user", "content": "Of a hook."}]
+    transcript = one(
+        tmp_path, NEW, entry(("1", None), "user", "Go."), entry(("1b", "1"), "assistant", "One."),
+        asked | {"parentId": "1b"}, answered, told, ran,
+        {"type": "compaction", "id": "6", "parentId": "5", "summary": "All.", "tokensBefore": 9, "retainedTail": tail},
+        entry(("7", "6"), "assistant", "Two."),
+    )  # fmt: skip
+    (compaction,) = transcript.compactions
+    assert (compaction.at, compaction.kept) == (7, (2, 3, 4, 5, 6))
+    assert compaction.summary == ("All.", "Of a hook.")
+
+
 def test_blocks_of_a_response(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
