@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.responses import Exchanges
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s, under
 from ctxsim.transcript import Media, Transcript, Usage
@@ -30,6 +30,11 @@ MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.102"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
 NOT_READ = "Hooks, permissions and progress, detailed results, encrypted reasoning. Old versions record little usage."
+
+NANO_CREDITS_PER_USD = 100 * 10**9
+"""Logs count billionths of an AI credit, which is a cent. Source: https://github.com/github/docs,
+content/copilot/concepts/billing-and-usage/organizations-and-enterprises/billing.md.
+"""
 
 
 class _ToolRequest(msgspec.Struct, rename="camel"):
@@ -74,6 +79,9 @@ class _ModelMetrics(msgspec.Struct):
     cache_write_tokens: int | None = field(default=None, name="usage.cacheWriteTokens")
     reasoning_tokens: int | None = field(default=None, name="usage.reasoningTokens")
     model: str = field(default="", name="usage.model")
+    # Of a total, and of a single request.
+    nano_credits: float | None = field(default=None, name="totalNanoAiu")
+    own_nano_credits: float | None = field(default=None, name="usage.copilotUsage.totalNanoAiu")
 
     def whole(self) -> Usage | None:
         """Return it as `Usage`; None if no input was counted. Input includes cached tokens, output reasoning.
@@ -81,7 +89,8 @@ class _ModelMetrics(msgspec.Struct):
         Source: https://github.com/getagentseal/codeburn/pull/684.
         """
         counts = (self.output_tokens, self.cache_read_tokens, self.cache_write_tokens, self.reasoning_tokens)
-        return Usage(self.input_tokens, *counts) if self.input_tokens else None
+        usd = dollars((self.nano_credits or self.own_nano_credits or 0) / NANO_CREDITS_PER_USD)
+        return Usage(self.input_tokens, *counts, usd) if self.input_tokens else None
 
 
 class _Compaction(msgspec.Struct, rename="camel"):
@@ -204,7 +213,8 @@ class _Session:
                 self.left_out[kind] += 1
             case "session.usage_record":
                 self._each_recorded = True
-                self._spent[str(under(data, "usage", "apiCallId"))] = (convert(data, _ModelMetrics, where), when_s)
+                call = under(data, "usage", "apiCallId") or event.get("id")
+                self._spent[str(call)] = (convert(data, _ModelMetrics, where), when_s)
             case "session.shutdown":
                 self._shutdown(convert(under(data, "modelMetrics") or {}, dict[str, Any], where), when_s, where)
             case _:

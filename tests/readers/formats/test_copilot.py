@@ -287,6 +287,26 @@ def test_usage_of_each_request_where_it_is_recorded(tmp_path: Path) -> None:
     assert found.beside[1].time_s == found.calls[1].time_s + 7  # type: ignore[operator]
 
 
+def test_credits_are_cents_in_requests_and_in_totals(tmp_path: Path) -> None:
+    # As of Copilot CLI 1.0.95: 1.5 credits and 0.25; a request to the user's own provider has none.
+    def spent(identity: str, **usage: Any) -> Json:
+        return event("session.usage_record", usage={"model": "gpt-y", "inputTokens": 90} | usage) | {"id": identity}
+
+    credits = [{"copilotUsage": {"totalNanoAiu": 1_500_000_000}}, {"copilotUsage": {"totalNanoAiu": None}}, {}]
+    found = one(
+        tmp_path, START, event("user.message", content="Go."), spent("e1", apiCallId="a1", **credits[0]),
+        answer("One.", apiCallId="a1"), *(spent(f"e{at}", **each) for at, each in enumerate(credits, 2)),
+    )  # fmt: skip
+    assert found.calls[0].usage == Usage(90, cost_usd=0.015)
+    # Records that name no request are kept apart.
+    assert [one.usage and one.usage.cost_usd for one in found.beside] == [0.015, None, None]
+    total = shutdown(1, inputTokens=90)
+    total["data"]["modelMetrics"]["gpt-x"]["totalNanoAiu"] = 250_000_000
+    assert one(tmp_path, START, event("user.message", content="Go."), answer("One."), total).calls[0].usage == Usage(
+        90, cost_usd=0.0025
+    )
+
+
 def test_compactions_that_failed_and_truncations(tmp_path: Path) -> None:
     failed = event("session.compaction_complete", success=False)
     used = {"inputTokens": 90, "outputTokens": 9, "cacheReadTokens": 70, "cacheWriteTokens": 7, "model": "gpt-y"}
