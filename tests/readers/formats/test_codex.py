@@ -407,6 +407,10 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert child.parent == str(parent)
     assert child.head.tools == ('{"name":"mail"}',)
     assert one(tmp_path, meta(parent_thread_id="gone"), message("assistant", "Hi.")).parent == "gone"
+    # One that reviews or remembers names only the session.
+    hidden = {"source": {"subagent": "memory_consolidation"}, "session_id": "root"}
+    assert one(tmp_path, meta(**hidden), message("assistant", "Hi.")).parent == "root"
+    assert one(tmp_path, meta(session_id="thread-1"), message("assistant", "Hi.")).parent is None
 
 
 def later(line: Json, seconds: int) -> Json:

@@ -51,6 +51,8 @@ class _Meta(msgspec.Struct):
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
+    # The id of the thread that the user began, in newer versions: a sub-agent's own is another.
+    session_id: str | None = None
     # The rollout that this one goes on without a copy of it.
     base: Any = field(default=None, name="history_base")
     source: Any = None
@@ -339,4 +341,5 @@ def _parent(source: Source, meta: _Meta) -> str | None:
     """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
     spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
-    return thread and (rollout_of(source, thread) or thread)
+    thread = thread or (meta.session_id if meta.session_id != meta.id else None)
+    return (rollout_of(source, thread) or thread) if thread else None
