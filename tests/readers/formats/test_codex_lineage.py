@@ -120,14 +120,26 @@ def test_a_thread_that_was_reverted_begins_with_what_was_kept_of_it(tmp_path: Pa
     assert prompts(read_back) == [970] and read_back.carried == 4 and read_back.calls[0].comparable
 
 
-@pytest.mark.parametrize("place", ["other", "2026/03/21"])
+@pytest.mark.parametrize("place", ["other", "2026/03/21", "2026/03/19"])
 def test_a_rollout_that_is_not_there_is_named_and_requests_do_not_compare(tmp_path: Path, place: str) -> None:
     put(tmp_path / "2026" / "03" / "1x", FIRST, *PARENT)
+    if place.endswith("19"):
+        # The file is there, but empty: a worker on another machine has only its name.
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / f"rollout-2026-03-19T09-00-00-{FIRST}.jsonl").touch()
     own = [head(5, 5, SECOND, history_base=goes_on(FIRST, 5)), said(6, "user", "Right.", 5),
            said(7, "assistant", "Three.", 5), record(8, "r3", 960, 5)]  # fmt: skip
     read_back = put(tmp_path / place, SECOND, *own)
     assert prompts(read_back) == [960] and not read_back.calls[0].comparable
     assert f"the history before the first line is in rollout {FIRST}, which isn't here" in read_back.notes
+
+
+def test_a_whole_rollout_that_another_goes_on_is_there(tmp_path: Path) -> None:
+    put(tmp_path, FIRST, *PARENT)
+    own = [head(9, 5, SECOND, history_base=goes_on(FIRST, 9)), said(10, "user", "On.", 5),
+           said(11, "assistant", "Three.", 5), record(12, "r3", 990, 5)]  # fmt: skip
+    read_back = put(tmp_path, SECOND, *own)
+    assert read_back.calls[0].comparable and not any("which isn't here" in note for note in read_back.notes)
 
 
 def test_rollouts_that_go_on_each_other_end(tmp_path: Path) -> None:

@@ -40,17 +40,17 @@ def lines(source: Source, exchanges: Exchanges, met: frozenset[str] = frozenset(
 
 
 def _before(source: Source, exchanges: Exchanges, rollout: str, end: int, met: frozenset[str]) -> Iterator[Line]:
-    """Yield the lines of another rollout up to an ordinal. Without that rollout, say so: requests held more."""
-    file = rollout_of(source, rollout)
-    if file is None:
-        exchanges.comparable = False
-        exchanges.assembly.notes.append(f"the history before the first line is in rollout {rollout}, which isn't here")
-        return
-    for line in lines(Source(file, Path(file)), exchanges, met | {rollout}):
-        if _ordinal(line, 0) >= end:
-            return
+    """Yield the lines of another rollout up to an ordinal. If they aren't all here, say so: requests held more."""
+    file, ordinal = rollout_of(source, rollout), -1.0
+    for line in lines(Source(file, Path(file)), exchanges, met | {rollout}) if file else ():
+        ordinal = _ordinal(line, ordinal)
+        if ordinal >= end:
+            break
         if line[0] != "session_meta":
             yield line
+    if ordinal < end - 1:
+        exchanges.comparable = False
+        exchanges.assembly.notes.append(f"the history before the first line is in rollout {rollout}, which isn't here")
 
 
 def _ordinal(line: Line, without: float) -> float:
