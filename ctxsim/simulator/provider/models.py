@@ -206,6 +206,8 @@ def find_model(
     chosen = [*([own] if own else []), *by_date]
     if not chosen and not (recorded and vendor != "none"):
         return None
+    # The list's days are those of prices: an addition with a day states its window too.
+    stated = [own, added if added and added.effective else None, *chosen]
     vendors = [own.vendor if own else "", *(entry.vendor for entry in chosen if entry.vendor != "none"), vendor]
     # An entry with the price of how they are served goes before one with the standard price.
     priced = sorted((len(entry.prices.unpriced.split()), n) for n, entry in enumerate(chosen) if entry.prices)
@@ -216,7 +218,7 @@ def find_model(
     return Model(
         id=listed.id if listed else name,
         vendor=maker,
-        window=next((entry.window for entry in chosen if entry.window), None),
+        window=next((entry.window for entry in stated if entry and entry.window), None),
         prices=prices and _in_region(prices, load_vendor(maker).served.us),
         web_search=next((entry.web_search for entry in chosen if entry.web_search is not None), None),
     )
