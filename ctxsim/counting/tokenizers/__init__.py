@@ -85,11 +85,17 @@ MARK = "[1m]"
 """Suffix of the name of a model that was requested with a window of a million tokens."""
 
 
+FIREWORKS = "accounts/fireworks/"
+"""Begins the names of a host that writes 2p6 for 2.6."""
+
+
 def bare(model: str) -> str:
     """Return a model's own name in lower case, without MARK and prefixes of routers, regions, vendors, up to an `@`."""
     name = model.lower().removesuffix(MARK).rpartition("/")[-1]
     for prefix in (*REGIONS, "global.", "anthropic.", "openai.", "google."):
         name = name.removeprefix(prefix)
+    if FIREWORKS in model.lower():
+        name = re.sub(r"(?<=\d)p(?=\d)", ".", name)
     # Gateways put their own words before it: databricks-claude-opus-4-8.
     return name[max(0, name.find("claude-")) :].partition("@")[0]
 

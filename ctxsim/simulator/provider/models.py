@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import MARK, REGIONS, bare
+from ctxsim.counting.tokenizers import FIREWORKS, MARK, REGIONS, bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.listed import as_served, began, every_price, from_list, search_usd
@@ -112,6 +112,9 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     """
     snapshot, name, full = _snapshot(), bare(model), model.lower().removesuffix(MARK)
     host, prefixed, rest = full.partition("/")
+    host = _seller(host) if prefixed else ""
+    if FIREWORKS in full:
+        host, rest = "fireworks", full[full.index(FIREWORKS) :]
     profile = full.rpartition("/")[2]
     regional = profile.startswith(REGIONS)
     maker = load_vendor(vendor_of(name)).listed_as
@@ -127,6 +130,13 @@ def _entries_of(model: str) -> tuple[list[Any], list[Any]]:
     own = made and not regional and not others and (exact or not prefixed)
     bedrock = _sold("aws", profile) if re.match(r"[a-z]+\.", profile) else []
     return made + sold + bedrock, (made + sold if own else sold + made) + bedrock
+
+
+def _seller(prefix: str) -> str:
+    """What the list calls the seller of a name's prefix; the prefix if it has none. LiteLLM appends `_ai` to some."""
+    with suppress(LookupError):
+        return str(_snapshot().find_provider(None, prefix.removesuffix("_ai"), None).id)
+    return prefix
 
 
 def _sold(seller: str, name: str) -> list[Any]:

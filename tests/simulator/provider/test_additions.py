@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from ctxsim.counting.tokenizers import bare
 from ctxsim.simulator.provider.models import find_model
 from ctxsim.simulator.provider.prices import Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
@@ -63,3 +64,10 @@ def test_windows_that_the_list_lacks_or_rounds(model: str, window: int) -> None:
 def test_haiku_5_5_caches_512_tokens() -> None:
     rule = load_vendor("anthropic").cache
     assert [rule.minimum(f"claude-haiku-{version}") for version in ("5-5", "5.5", "4-5")] == [512, 512, 4_096]
+
+
+def test_fireworks_writes_a_version_with_a_p() -> None:
+    assert bare("fireworks_ai/accounts/fireworks/models/kimi-k2p7-code") == "kimi-k2.7-code"
+    assert bare("somebody/kimi-k2p7-code") == "kimi-k2p7-code"
+    known = find_model("accounts/fireworks/models/kimi-k2p7-code")
+    assert known and (known.vendor, known.window) == ("moonshot", 262_144)

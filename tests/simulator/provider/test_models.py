@@ -66,6 +66,10 @@ def test_a_model_has_its_makers_price_and_a_window_of_any_seller() -> None:
     ("anthropic/claude-fable-5.1", 10.0, 50.0), ("claude-fable-5.1", 10.0, 50.0),
     # Hosts take their own prices for open models.
     ("groq/openai/gpt-oss-120b", 0.15, 0.6), ("fireworks/deepseek-v4-pro", 1.74, 3.48), ("gpt-oss-120b", 0.039, 0.18),
+    # LiteLLM's names of hosts, and Fireworks' own, whose prices aren't the makers'.
+    ("fireworks_ai/accounts/fireworks/models/deepseek-v4-pro", 1.74, 3.48), ("fireworks_ai/gpt-oss-20b", 0.07, 0.3),
+    ("accounts/fireworks/models/deepseek-v4-pro", 1.74, 3.48), ("together_ai/openai/gpt-oss-120b", 0.15, 0.6),
+    ("bedrock_mantle/anthropic.claude-opus-5-5", 4.4, 22.0),
     # The maker's entry for such a name is of another model.
     ("mistralai/mistral-medium-3", 0.4, 2.0), ("deepseek/deepseek-r1-distill-qwen-1.5b", 0.18, 0.18),
 ])  # fmt: skip
