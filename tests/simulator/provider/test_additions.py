@@ -36,7 +36,7 @@ def test_gpt_6_2_sol_has_steps_and_a_fast_mode(read: int, served: str, usd: floa
     # A million read, as much uncached, 0.1 million of output: 0.10 + 2 + 1, 0.075 + 1.5 + 0.75, and so on.
     ("gemini-4-carbon", 3.1), ("gemini/gemini-4-hydrogen", 2.325), ("gemini-4-neon", 4.65), ("qwen4-max", 2.025),
     ("claude-mythos-5", 16.0), ("anthropic/claude-mythos-5.1", 15.25), ("dashscope/qwen3.7-max", 3.75),
-    ("qwen3.8-max", 2.85), ("zai/glm-5-turbo", 1.84), ("z-ai/glm-5-turbo", 1.84),
+    ("qwen3.8-max", 2.85), ("devstral-latest", 0.64), ("zai/glm-5-turbo", 1.84), ("z-ai/glm-5-turbo", 1.84),
     # Alibaba's prices above 256,000 tokens: 1.2 + 6 + 6, 0.1 + 0.5 + 0.3, and so on.
     ("qwen3-coder-plus", 13.2), ("qwen3.5-plus", 0.9), ("qwen3.6-plus", 3.0), ("qwen3.7-plus", 1.92),
     ("qwen3-max-2026-01-23", 5.1),
