@@ -82,7 +82,7 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     cowork = home / ".config/Claude/local-agent-mode-sessions/a/b/local_1"
     put(cowork / "audit.jsonl")
     desktop = put(cowork / ".claude/projects/p/s.jsonl")
-    made = put(home / ".cline/data/sessions/s/s.messages.json")
+    made = put(home / ".cline/data/sessions/s/s.messages.json").parent
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
     assert [(one.place.agent, one.paths) for one in kept()] == [
         ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi Code", (session,)), ("Kimi CLI", (old,)),

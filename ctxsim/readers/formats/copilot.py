@@ -208,6 +208,9 @@ class _Session:
                     self.main.assembly.project = self.main.assembly.project or folder
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, _Compaction, where), when_s, where)
+            case "session.context_cleared":
+                # The next request holds this text alone.
+                agent.compacted("", [str(under(data, "initialMessage") or "")])
             case "session.compaction_start":
                 agent.compacting = convert(data, _Compaction, where).current_tokens
                 self.left_out[kind] += 1

@@ -356,3 +356,51 @@ def test_files_are_text_where_they_say_what_is_in_them(tmp_path: Path) -> None:
     ]  # fmt: skip
     plain = {"id": "u", "role": "user", "content": "As text.", "ts": 1}
     assert said(session(tmp_path, plain, answer(text("Done.")))) == [("user", "As text."), ("assistant", "Done.")]
+
+
+def session_folder(tmp_path: Path, **files: Any) -> list[Transcript]:
+    """Return the transcripts of a session's folder; `_` in a file's name stands for `.`."""
+    folder = tmp_path / "sessions" / "s"
+    for name, value in files.items():
+        write(folder / f"{name.replace('_', '.')}.json", value)
+    return list(read(str(tmp_path / "sessions")))
+
+
+def messages_of(agent: str, *messages: Json) -> Json:
+    return {"version": 1, "agent": agent, "sessionId": "s", "messages": list(messages)}
+
+
+def test_a_session_folder_has_its_last_compaction_its_sub_agents_and_its_project(tmp_path: Path) -> None:
+    main = [
+        user(text("Any mail?"), id="m1"),
+        answer(text("I look."), call("t1"), metrics=metrics(900, 20), id="m2"),
+        user(result("t1", "2 messages"), id="m3"),
+        answer(text("Two."), metrics=metrics(950, 5), id="m4"),
+        user(text("Read them."), id="m5"),
+        answer(text("Done."), metrics=metrics(400, 2), id="m6"),
+    ]
+    summary = user(text("So far: two messages."), metadata={"kind": "compaction_summary"})
+    # The first four messages became the summary and the fourth; m5 and m6 follow.
+    made = {"version": 1, "source_message_count": 4, "messages": [summary, main[3]]}
+    found, child = session_folder(
+        tmp_path,
+        s_messages=messages_of("lead", *main),
+        s_compaction=made,
+        s={"version": 1, "session_id": "s", "cwd": "/w"},
+        a1_messages=messages_of("subagent", user(text("Find it.")), answer(text("Found."), metrics=metrics(70, 3))),
+    )
+    assert (found.format, found.project, found.parent) == ("cline", "/w", None)
+    # Items: question, text, call, result, "Two." at place 4, "Read them.", "Done."; the compaction precedes call 3.
+    (compaction,) = found.compactions
+    assert (compaction.call, compaction.at, compaction.summary) == (3, 5, ("So far: two messages.",))
+    assert compaction.kept == (4,)
+    assert [one.usage.input_tokens for one in found.calls if one.usage] == [900, 950, 400]
+    assert (child.name, child.parent, child.project) == (f"{found.name}#a1", found.name, "/w")
+    assert [one.usage for one in child.calls] == [Usage(70, 3, 0, 0, None, 0.1)]
+
+
+def test_a_compaction_after_the_last_message(tmp_path: Path) -> None:
+    main = [user(text("Any mail?")), answer(text("No."), metrics=metrics(900, 20))]
+    made = {"version": 1, "source_message_count": 2, "messages": [user(text("So far: none."))]}
+    (found,) = session_folder(tmp_path, s_messages=messages_of("lead", *main), s_compaction=made)
+    assert [(one.call, one.at, one.summary, one.kept) for one in found.compactions] == [(2, 2, ("So far: none.",), ())]

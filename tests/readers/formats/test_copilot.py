@@ -341,6 +341,14 @@ def test_a_compaction_is_of_the_size_at_which_it_began(tmp_path: Path) -> None:
     assert {call.window for call in found.calls} == {100}
 
 
+def test_requests_hold_nothing_from_before_the_conversation_was_cleared(tmp_path: Path) -> None:
+    cleared = event("session.context_cleared", messagesCleared=2, initialMessage="Write the plan.")
+    found = one(tmp_path, START, event("user.message", content="Plan it."), answer("A plan."), cleared,
+                event("user.message", content="Go."), answer("Done."))  # fmt: skip
+    # The next request, the second, holds the host's text and "Go.", and neither of the two items before.
+    assert found.compactions == (Compaction(2, 2, "", ("Write the plan.",)),)
+
+
 def test_attachments_and_prompts_that_change(tmp_path: Path) -> None:
     image, other = {"mimeType": "image/png"}, {"mimeType": "text/plain"}
     found = one(
