@@ -174,6 +174,8 @@ class _Session:
         self._each_recorded = False
         # Requests and output tokens, as the program stated them last.
         self._stated: tuple[int, int] | None = None
+        # Billionths of credits of the session that were stated last, and those of counts that ended before.
+        self._credits = self._credits_before = 0
 
     def add(self, kind: str, event: dict[str, Any], where: str) -> None:
         data, when_s = event.get("data"), time_s(event.get("timestamp"))
@@ -218,7 +220,10 @@ class _Session:
                 self._each_recorded = True
                 call = under(data, "usage", "apiCallId") or event.get("id")
                 self._spent[str(call)] = (convert(data, _ModelMetrics, where), when_s)
+            case "session.usage_checkpoint":
+                self._paid(data)
             case "session.shutdown":
+                self._paid(data)
                 self._shutdown(convert(under(data, "modelMetrics") or {}, dict[str, Any], where), when_s, where)
             case _:
                 self.left_out[kind] += 1
@@ -227,8 +232,12 @@ class _Session:
         """Yield the main conversation, then each sub-agent's, with what was paid for beside single responses."""
         for spent, when_s in self._spent.values():
             self.main.assembly.beside(spent.whole(), when_s, spent.model)
-        for agent in (self.main, *self.agents.values()):
-            yield agent.finished()
+        main, *others = [agent.finished() for agent in (self.main, *self.agents.values())]
+        spent_on = [call.usage for one in (main, *others) for call in (*one.calls, *one.beside)]
+        # A session's credits are also those of its requests, where the log has these.
+        stated = any(usage and usage.cost_usd for usage in spent_on)
+        yield msgspec.structs.replace(main, cost_usd=None) if stated else main
+        yield from others
 
     def _agent(self, kind: str, data: Any, agent: Any) -> _Agent:
         call = under(data, "toolCallId")
@@ -259,6 +268,14 @@ class _Session:
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         spent, _ = self._spent.pop(message.api_call_id or "", (None, None))
         agent.response(message, when_s, spent.whole() if spent else None)
+
+    def _paid(self, data: Any) -> None:
+        """Take the session's credits so far, which some versions count from 0 after a resume."""
+        credits = under(data, "totalNanoAiu")
+        if isinstance(credits, int):
+            self._credits_before += self._credits if credits < self._credits else 0
+            self._credits = credits
+            self.main.assembly.cost_usd = dollars((self._credits_before + credits) / NANO_CREDITS_PER_USD)
 
     def _shutdown(self, metrics: dict[str, Any], when_s: float | None, where: str) -> None:
         agents = self.main, *self.agents.values()

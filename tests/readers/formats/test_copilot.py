@@ -349,6 +349,27 @@ def test_requests_hold_nothing_from_before_the_conversation_was_cleared(tmp_path
     assert found.compactions == (Compaction(2, 2, "", ("Write the plan.",)),)
 
 
+def test_a_session_states_its_ai_credits(tmp_path: Path) -> None:
+    def paid(units: int) -> Json:
+        return event("session.usage_checkpoint", totalNanoAiu=units)
+
+    asked = event("user.message", content="Go.")
+    found = one(tmp_path, START, asked, answer("One."), paid(1_500_000_000), answer("Two."), paid(2_000_000_000),
+                event("session.shutdown", totalNanoAiu=2_000_000_000, modelMetrics={}),
+                event("session.resume"), asked, answer("Three."), paid(1_000_000_000))  # fmt: skip
+    # 2 credits; the resumed run counts from 0: 1 credit. A credit is a cent.
+    assert found.cost_usd == pytest.approx(0.03)
+    assert [response.usd for response in facts_of(found).responses] == [found.cost_usd]
+    assert found.notes == ()
+    assert one(tmp_path, START, asked, answer("One."), paid(0)).cost_usd is None
+    # The total of a model states them again.
+    total = shutdown(1, inputTokens=90)
+    total["data"]["modelMetrics"]["gpt-x"]["totalNanoAiu"] = 2_000_000_000
+    again = one(tmp_path, START, asked, answer("One."), answer("Two."), paid(2_000_000_000), total)
+    assert again.cost_usd is None
+    assert [one.usage and one.usage.cost_usd for one in again.beside] == [0.02]
+
+
 def test_attachments_and_prompts_that_change(tmp_path: Path) -> None:
     image, other = {"mimeType": "image/png"}, {"mimeType": "text/plain"}
     found = one(
