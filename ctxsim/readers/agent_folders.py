@@ -83,11 +83,13 @@ PLACES = (
     *(Place("Cline", "cline", f"{folder}/saoudrizwan.claude-dev", _TASKS) for folder in _CODE),
     # https://docs.roocode.com/
     *(Place("Roo Code", "roo-code", f"{folder}/rooveterinaryinc.roo-cline", _TASKS) for folder in _CODE),
+    # https://kilo.ai/docs, a fork until it became one of OpenCode
+    *(Place("Kilo Code", "roo-code", f"{folder}/kilocode.kilo-code", _TASKS) for folder in _CODE),
 )
 
 NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
-    "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands", "openhands-events": "OpenHands",
-    "swe-agent": "SWE-agent",
+    "crush": "Crush", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
+    "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
 }  # fmt: skip
 """Name of the agent that writes a format, by the format's name."""
 

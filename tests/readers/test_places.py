@@ -84,9 +84,11 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     desktop = put(cowork / ".claude/projects/p/s.jsonl")
     made = put(home / ".cline/data/sessions/s/s.messages.json").parent
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
+    kilo = home / ".config/Code/User/globalStorage/kilocode.kilo-code/tasks/1"
+    put(kilo / "api_conversation_history.json")
     assert [(one.place.agent, one.paths) for one in kept()] == [
         ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi Code", (session,)), ("Kimi CLI", (old,)),
-        ("Cline", (made, cli)), ("Cline", (task,)),
+        ("Cline", (made, cli)), ("Cline", (task,)), ("Kilo Code", (kilo,)),
     ]  # fmt: skip
 
 

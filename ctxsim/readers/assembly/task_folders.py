@@ -22,6 +22,9 @@ UI_FILE = "ui_messages.json"
 
 ROO = "roo-code"
 
+OF_ROO = {"rooveterinaryinc.roo-cline", "kilocode.kilo-code"}
+"""Folders of Roo Code and of its fork Kilo Code, whose versions since 2026 keep sessions as OpenCode does."""
+
 ROO_COUNTS_ALL_S = datetime(2025, 11, 1, tzinfo=UTC).timestamp()
 """Since when Roo Code counts cached tokens in `tokensIn` in all protocols: version 3.29.5. Source:
 https://github.com/RooCodeInc/Roo-Code/pull/8954.
@@ -91,7 +94,7 @@ def is_task(folder: Path, roo: bool) -> bool:
     messages = folder / MESSAGES_FILE
     if not messages.is_file():
         return False
-    of_roo = "rooveterinaryinc.roo-cline" in folder.parts
+    of_roo = not OF_ROO.isdisjoint(folder.parts)
     with suppress(OSError), messages.open("rb") as file:
         of_roo = of_roo or _OF_ROO.search(file.read(1 << 20)) is not None
     return roo == of_roo

@@ -1,4 +1,5 @@
-r"""Task folders of the Roo Code extension of VS Code: Cline's files, with the model and compactions in the messages.
+r"""Task folders of the Roo Code extension of VS Code, and of its fork Kilo Code: Cline's files, with the model and
+compactions in the messages.
 
 Documentation: https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistence`)
 
@@ -17,7 +18,7 @@ from ctxsim.transcript import Transcript
 NAME = "roo-code"
 TITLE = "Roo Code task folders"
 MARKS = ("isSummary",)
-VERSIONS = "Roo Code 3"
+VERSIONS = "Roo Code 3; Kilo Code until it became a fork of OpenCode"
 READS = "Messages with the usage and dollars of each response, which come from ui_messages.json."
 NOT_READ = "Requests for summaries, whose tokens the log doesn't state; tool calls as XML stay text. Checkpoints."
 
