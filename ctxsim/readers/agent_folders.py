@@ -81,6 +81,8 @@ PLACES = (
     # https://docs.cline.bot/, https://github.com/cline/cline (`sdk`)
     Place("Cline", "cline", ".cline", ("data/sessions/*/*.messages.json", f"data/{_TASKS[0]}")),
     *(Place("Cline", "cline", f"{folder}/saoudrizwan.claude-dev", _TASKS) for folder in _CODE),
+    # https://github.com/OpenHands/OpenHands-CLI
+    Place("OpenHands", "openhands-sdk", ".openhands", ("conversations/*/base_state.json",)),
     # https://docs.roocode.com/
     *(Place("Roo Code", "roo-code", f"{folder}/rooveterinaryinc.roo-cline", _TASKS) for folder in _CODE),
     # https://kilo.ai/docs, a fork until it became one of OpenCode
