@@ -34,9 +34,10 @@ TITLE = "pi and OpenClaw sessions"
 MARKS = ("type=session",)
 VERSIONS = "session versions 1 to 3 (pi up to 1.6)"
 READS = (
-    "the branch a session ended on, compactions with what they kept, costs; commands that the user ran, as user text"
+    "the branch a session ended on, compactions with what they kept, results and failed responses that a context edit "
+    "took out, costs; commands that the user ran, as user text"
 )
-NOT_READ = "abandoned branches, empty responses that were aborted, extension state, labels"
+NOT_READ = "abandoned branches, empty responses that were aborted, extension state, labels, edits of other messages"
 
 GATEWAY_MODELS = {"delivery-mirror", "gateway-injected"}
 """Models of assistant messages that OpenClaw wrote and sent itself."""
@@ -94,6 +95,9 @@ class _Entry(Envelope, rename="camel"):
     # Of a request outside the conversation, such as that for a summary.
     usage: _TokenUsage | None = None
     model: str | None = None
+    # Of an edit of what later requests hold: an entry, and its new content or, if it is left out, null.
+    target_id: str | None = None
+    replacement: Any = None
     parent_session: str | None = None
     # Its name before pi 0.31.
     branched_from: str | None = None
@@ -108,8 +112,11 @@ class _Entry(Envelope, rename="camel"):
         return self.message.role if self.message else self.type
 
 
+FAILED = ("aborted", "error")
 CHAT = {"user", "assistant", "toolResult", "bashExecution"}
-KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message", "model_change", "usage"}
+KNOWN = {
+    "session", "message", "compaction", "branch_summary", "custom_message", "model_change", "usage", "context_edit"
+}  # fmt: skip
 
 
 def matches(sample: Sample) -> bool:
@@ -128,7 +135,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     kept = branch(entries, lambda entry: entry.role in CHAT | {"compaction"})
     kept |= {at for at, entry in enumerate(entries) if entry.type == "session"}
     answered = {one.message.tool_call_id for one in (entries[position] for position in kept) if one.message}
-    conversation = _Conversation(assembly, answered)
+    failed = {entry.uuid for entry in entries if entry.message and entry.message.stop_reason in FAILED}
+    edits = [entries[position] for position in kept if entries[position].type == "context_edit"]
+    omitted = failed & {edit.target_id for edit in edits if edit.replacement is None}
+    conversation = _Conversation(assembly, answered, omitted)
     copied = _copied(entries)
     for position, entry in enumerate(entries):
         message, spent, model = entry.message, entry.usage, entry.model or conversation.model
@@ -182,7 +192,11 @@ def _time_s(entry: _Entry) -> float | None:
 class _Conversation(msgspec.Struct):
     assembly: Assembly
     answered: set[str | None]
+    # Failed responses that an edit took out before the next request.
+    omitted: set[str | None]
     model: str = ""
+    # The call that each entry with a result answers.
+    results: dict[str | None, str] = {}
 
     def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
@@ -205,6 +219,10 @@ class _Conversation(msgspec.Struct):
                 self._user(entry.content)
             case "model_change":
                 self.model = entry.model_id or self.model
+            case "context_edit" if entry.target_id in self.results:
+                self.assembly.cleared_of([self.results[entry.target_id]])
+            case "context_edit" if entry.target_id not in self.omitted:
+                self.assembly.left_out["context_edit of another message"] += 1
             # All others were counted when they were read.
 
     def _message(self, entry: _Entry, message: _Message) -> None:
@@ -213,6 +231,7 @@ class _Conversation(msgspec.Struct):
                 self._response(entry, message)
             case "toolResult":
                 call_id, tool = message.tool_call_id or "", message.tool_name or ""
+                self.results[entry.uuid] = call_id
                 self.assembly.message("tool", message.content, call_id, tool, "anthropic")
             case "bashExecution" if message.exclude_from_context:
                 self.assembly.left_out["command of the user, kept from the model"] += 1
@@ -232,11 +251,14 @@ class _Conversation(msgspec.Struct):
         usage = message.usage.request() if message.usage else None
         if message.model in GATEWAY_MODELS:
             self.assembly.left_out["message of the gateway, not generated"] += 1
+        elif entry.uuid in self.omitted:
+            self.assembly.left_out["failed response that a context_edit took out"] += 1
+            self.assembly.beside(usage, _time_s(entry), message.model or self.model)
         elif not message.content and usage is None:
             self.assembly.left_out["empty response, aborted or failed"] += 1
         else:
             parts = _made(message, f"{self.assembly.name}:{entry.line}")
-            sent = self._resent(parts) if message.stop_reason in ("aborted", "error") else parts
+            sent = self._resent(parts) if message.stop_reason in FAILED else parts
             self.assembly.response(sent, usage, _time_s(entry), message.model or self.model)
 
     def _resent(self, parts: list[Part]) -> list[Part]:

@@ -244,6 +244,32 @@ def test_the_head_is_in_the_first_message_of_pi_1(tmp_path: Path) -> None:
     assert said(found) == [("user", "Go."), ("user", "Be quick."), ("assistant", "Done.")]
 
 
+def test_requests_after_a_context_edit_lack_what_it_took_out(tmp_path: Path) -> None:
+    def edit(links: tuple[str, str], target: str, replacement: Any) -> Json:
+        return {"type": "context_edit", "id": links[0], "parentId": links[1], "targetId": target,
+                "replacement": replacement, "timestamp": "2025-01-02T03:04:09.000Z"}  # fmt: skip
+
+    spent = {"input": 30, "output": 4, "cacheRead": 0, "cacheWrite": 0}
+    found = one(
+        tmp_path, NEW, entry(("u", None), "user", "Go."),
+        entry(("f", "u"), "assistant", [text("I lo")], stopReason="error", usage=spent, model="m"),
+        edit(("x1", "f"), "f", None),
+        entry(("a", "x1"), "assistant", [call("t1")]), result(("r", "a"), "t1", "long"),
+        entry(("b", "r"), "assistant", [text("Read.")]),
+        edit(("x2", "b"), "r", {"content": [text("stub")]}), edit(("x3", "x2"), "u", {"content": "Go on."}),
+        entry(("c", "x3"), "assistant", [text("Done.")]),
+    )  # fmt: skip
+    assert said(found) == [
+        ("user", "Go."), ("tool_call", "{}"), ("tool_result", "long"), ("assistant", "Read."), ("assistant", "Done."),
+    ]  # fmt: skip
+    # The failed response was paid for; from the third call on, requests lack the result at place 2.
+    assert [(spare.usage, spare.model) for spare in found.beside] == [(Usage(30, 4, 0, 0), "m")]
+    assert found.cleared == ((3, 2),)
+    assert found.notes[-1] == (
+        "left out: 1 x failed response that a context_edit took out, 1 x context_edit of another message"
+    )
+
+
 @pytest.mark.parametrize(
     ("kept", "places"),
     [
