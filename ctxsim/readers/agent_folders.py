@@ -26,6 +26,7 @@ _COWORK = ("local-agent-mode-sessions/**/.claude/projects/**/*.jsonl",)
 _SETTINGS = (".config", "Library/Application Support")
 """Where programs keep their settings on Linux and on macOS."""
 _CODE = (*(f"{folder}/Code/User/globalStorage" for folder in _SETTINGS), ".vscode-server/data/User/globalStorage")
+_ZED = (".local/share/zed", "Library/Application Support/Zed")
 _EDITOR = ("globalStorage/state.vscdb",)
 _CODEX = tuple(
     f"{folder}/**/*.jsonl{ending}" for folder in ("sessions", "archived_sessions") for ending in ("", ".zst")
@@ -85,6 +86,8 @@ PLACES = (
     Place("OpenHands", "openhands-sdk", ".openhands", ("conversations/*/base_state.json",)),
     # https://docs.roocode.com/
     *(Place("Roo Code", "roo-code", f"{folder}/rooveterinaryinc.roo-cline", _TASKS) for folder in _CODE),
+    # https://zed.dev/docs/ai/agent-panel, https://github.com/zed-industries/zed (`crates/paths/src/paths.rs`)
+    *(Place("Zed", "zed", f"{folder}/threads", ("threads.db",)) for folder in _ZED),
     # https://kilo.ai/docs, a fork until it became one of OpenCode
     *(Place("Kilo Code", "roo-code", f"{folder}/kilocode.kilo-code", _TASKS) for folder in _CODE),
 )

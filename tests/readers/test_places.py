@@ -86,9 +86,10 @@ def test_a_folder_that_is_read_as_a_whole_is_one_session(home: Path) -> None:
     cli = put(home / ".cline/data/tasks/1/api_conversation_history.json").parent
     kilo = home / ".config/Code/User/globalStorage/kilocode.kilo-code/tasks/1"
     put(kilo / "api_conversation_history.json")
+    zed = put(home / ".local/share/zed/threads/threads.db")
     assert [(one.place.agent, one.paths) for one in kept()] == [
         ("Claude Code", (desktop,)), ("Grok Build", (grok,)), ("Kimi Code", (session,)), ("Kimi CLI", (old,)),
-        ("Cline", (made, cli)), ("Cline", (task,)), ("Kilo Code", (kilo,)),
+        ("Cline", (made, cli)), ("Cline", (task,)), ("Zed", (zed,)), ("Kilo Code", (kilo,)),
     ]  # fmt: skip
 
 
