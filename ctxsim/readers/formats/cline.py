@@ -99,8 +99,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     else:
         told = folder / f"{folder.name}.json"
         project = json_file(told, _Told).cwd if told.is_file() else ""
-        agents = sorted(path.name.removesuffix(_MESSAGES) for path in folder.glob(f"*{_MESSAGES}"))
-        for agent in sorted(agents, key=lambda agent: agent != folder.name):
+        agents = [path.name.removesuffix(_MESSAGES) for path in folder.glob(f"*{_MESSAGES}")]
+        for agent in sorted(agents, key=lambda agent: (agent != folder.name, agent)):
             own = (source.name, NAME) if agent == folder.name else (f"{source.name}#{agent}", NAME, source.name)
             assembly, beside = Assembly(*own), folder / f"{agent}.compaction.json"
             assembly.project = project

@@ -5,7 +5,7 @@ messages before it, the newest up to 80,000 bytes. Its request is part of the th
 
 Documentation: https://github.com/zed-industries/zed (`crates/agent/src/db.rs`, `crates/agent/src/thread.rs`)
 
-    threads   id t1, parent_id NULL, folder_paths /work/app, updated_at 2026-09-01T12:00:00Z, data_type json, data
+    threads   id t1, parent_id NULL, folder_paths /src/app, updated_at 2026-09-01T12:00:00Z, data_type json, data
       {"version": "0.3.0", "model": {"provider": "anthropic", "model": "m"}, "cumulative_token_usage": {
          "input_tokens": 50, "output_tokens": 40, "cache_read_input_tokens": 100},
        "messages": [{"User": {"id": "u1", "content": [{"Text": "Any mail?"}]}},

@@ -149,6 +149,17 @@ def test_rollouts_that_go_on_each_other_end(tmp_path: Path) -> None:
     assert [item.text for item in read_back.items] == ["Go.", "One.", "Wrong.", "Two.", "Three."]
 
 
+def test_many_rollouts_that_go_on_each_other_are_read_without_recursion(tmp_path: Path) -> None:
+    # Each of 600 has a header and one response, and goes on the one before it.
+    ids = [f"019d0000-0000-7000-8000-{number:012}" for number in range(600)]
+    for number, (id, base) in enumerate(zip(ids, [None, *ids], strict=False)):
+        more = {"history_base": goes_on(base, 2 * number)} if base else {}
+        own = head(2 * number, 5, id, **more), said(2 * number + 1, "assistant", f"{number}.", 5)
+        file = write(tmp_path / f"rollout-2026-03-19T09-00-00-{id}.jsonl", *own)
+    read_back = only(file, "codex-rollout")
+    assert [item.text for item in read_back.items] == [f"{number}." for number in range(600)]
+
+
 @pytest.mark.parametrize("first", [5, "5"])
 def test_what_a_sub_agent_was_given_ends_at_the_ordinal_that_its_header_names(tmp_path: Path, first: Any) -> None:
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": FIRST, "depth": 1}}}
@@ -158,6 +169,12 @@ def test_what_a_sub_agent_was_given_ends_at_the_ordinal_that_its_header_names(tm
     read_back = put(tmp_path, SECOND, *own)
     assert prompts(read_back) == [400] and read_back.carried == 2
     assert [item.text for item in read_back.items] == ["Go.", "One.", "Look.", "Seen."]
+
+
+def test_an_ordinal_of_too_many_digits_is_read(tmp_path: Path) -> None:
+    read_back = put(tmp_path, SECOND, head(0, 5, SECOND, subagent_history_start_ordinal="9" * 5_000),
+                    said(1, "assistant", "Seen.", 5))  # fmt: skip
+    assert [item.text for item in read_back.items] == ["Seen."]
 
 
 def test_a_fork_may_begin_with_a_count_of_the_other_session(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def stored(folder: Path, threads: dict[str, Json], parents: Json | None = None) 
             data = json.dumps({"version": "0.3.0", "title": "T", "model": model} | thread).encode()
             kind = "json" if number else "zstd"
             data = data if number else pa.compress(data, codec="zstd", asbytes=True)
-            row = (name, "T", f"2026-09-01T12:00:0{number}Z", kind, data, (parents or {}).get(name), "/work/app\n/lib")
+            row = (name, "T", f"2026-09-01T12:00:0{number}Z", kind, data, (parents or {}).get(name), "/src/app\n/lib")
             made.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         made.commit()
     return all_of(path, "zed")
@@ -81,7 +81,7 @@ def test_a_thread_with_the_sum_of_its_tokens_and_its_sub_agent(tmp_path: Path) -
     assert found.notes == (
         "usage only as a sum", "left out: 1 x piece of a response that isn't sent again, or hidden",
     )  # fmt: skip
-    assert (found.project, sub.parent) == ("/work/app", found.name)
+    assert (found.project, sub.parent) == ("/src/app", found.name)
     assert [one.usage for one in sub.calls] == [Usage(0, 3, 0, 0)]
 
 

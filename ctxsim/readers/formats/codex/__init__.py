@@ -342,4 +342,4 @@ def _parent(source: Source, meta: _Meta) -> str | None:
     spawned = under(meta.source, "subagent", "thread_spawn", "parent_thread_id")
     thread = meta.parent_thread_id or (spawned if isinstance(spawned, str) else None)
     thread = thread or (meta.session_id if meta.session_id != meta.id else None)
-    return (rollout_of(source, thread) or thread) if thread else None
+    return (rollout_of(source.files_in, source.place.parent, thread) or thread) if thread else None
